@@ -1,0 +1,1 @@
+"""guilds_client: the orchestrator's side."""

@@ -1,0 +1,1 @@
+"""guilds-code: shell, files and code search of an agent, one process a call."""

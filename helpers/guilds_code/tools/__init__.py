@@ -1,0 +1,1 @@
+"""The tools of guilds-code, a module each, whose function bears the tool's name."""

@@ -1,0 +1,157 @@
+"""The door of a helper: a request in, an envelope out; a session of many; or a person at a command line.
+
+Only the envelope ever reaches the real stdout: it is put aside at the start, and descriptor 1 points at stderr.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from guilds_wire import envelope, request
+from guilds_wire.call import Call
+from guilds_wire.errors import ToolError
+from guilds_wire.places import Places
+from guilds_wire.schema import validate
+from guilds_wire.tools import all_tools, tools_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from guilds_wire.envelope import Result
+    from guilds_wire.request import Request
+
+    Perform = Callable[[Request], dict[str, Any]]
+
+REQUEST_FILE_OPTION = "--request-file"
+SERVE_OPTION = "--serve"
+
+
+class Helper:
+    """A helper program: its name, the package of its tools' modules, and which of the tools are built.
+
+    The module of a tool bears its name and holds a function of that name, `(Call, **arguments) -> Result`.
+    """
+
+    __slots__ = ("built", "modules", "name")
+
+    def __init__(self, name: str, *, modules: str, built: tuple[str, ...]) -> None:
+        self.name = name
+        self.modules = modules
+        self.built = built
+
+    def function(self, tool: str) -> Callable[..., Result]:
+        """The function that does a tool's work; only now is its module imported."""
+        found: Callable[..., Result] = getattr(__import__(f"{self.modules}.{tool}", fromlist=[tool]), tool)
+        return found
+
+
+def main(helper: Helper) -> int:
+    """Answer whatever this process was started for; its exit status."""
+    arguments = [os.fsencode(argument) for argument in sys.argv[1:]]
+    _open_standard_streams()
+    if len(arguments) == 2 and arguments[0] == REQUEST_FILE_OPTION.encode():
+        return _answer(helper, lambda: request.read_request_file(arguments[1], Places.from_environment()))
+    if arguments == [SERVE_OPTION.encode()]:
+        from guilds_wire.session import serve
+
+        return serve(lambda asked: perform(helper, asked), put_stdout_aside())
+    if len(arguments) == 1 and _is_request(helper, arguments[0]):
+        return _answer(helper, lambda: arguments[0])
+    from guilds_wire.command_line import run_by_hand
+
+    return run_by_hand(helper)
+
+
+def perform(helper: Helper, asked: Request) -> dict[str, Any]:
+    """Do what a request asks; its envelope, whatever happens."""
+    try:
+        return envelope.of_result(work(helper, asked))
+    except ToolError as error:
+        return envelope.of_error(error)
+    except Exception as problem:  # the caller gets an answer, the traceback goes to stderr
+        import traceback
+
+        traceback.print_exc(file=sys.stderr)
+        return envelope.of_error(ToolError("internal", f"{type(problem).__name__}: {problem}"))
+
+
+def work(helper: Helper, asked: Request) -> Result:
+    """The tool's own result. Raises ToolError."""
+    tools = tools_of(helper.name)
+    if asked.tool not in tools:
+        raise _unknown(helper, asked.tool)
+    arguments = validate(tools[asked.tool].parameters, asked.args)
+    if asked.tool not in helper.built:
+        raise ToolError("unavailable", f"{asked.tool} is not part of this version of {helper.name}.")
+    call = Call(asked, Places.from_environment())
+    result = helper.function(asked.tool)(call, **{_parameter(name): value for name, value in arguments.items()})
+    if call.run.notice:
+        result = result.prefixed(call.run.notice)
+        result.meta["cwd_reset"] = True
+        call.run.settle()
+    return result.within(asked.result_max_bytes)
+
+
+def put_stdout_aside() -> int:
+    """A descriptor of the real stdout, for the envelope alone; from now on descriptor 1 is stderr."""
+    real = os.dup(1)
+    os.dup2(2, 1)
+    return real
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of it. Raises OSError."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _answer(helper: Helper, read: Callable[[], bytes]) -> int:
+    """Print the envelope of one request; 1 when it can't be printed."""
+    stdout = put_stdout_aside()
+    try:
+        answer = perform(helper, request.parse(read()))
+    except ToolError as error:
+        answer = envelope.of_error(error)
+    try:
+        write_all(stdout, envelope.encode(answer) + b"\n")
+    except OSError as problem:
+        print(f"{helper.name}: the answer can't be written: {problem.strerror}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _is_request(helper: Helper, argument: bytes) -> bool:
+    """One argument that names no command and is no option is a request."""
+    return not argument.startswith(b"-") and argument.decode("ascii", "replace") not in {
+        name.replace("_", "-") for name in tools_of(helper.name)
+    }
+
+
+def _open_standard_streams() -> None:
+    """Have something open at 0, 1 and 2, so that no file of ours lands there, and nothing else of the caller's."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open("/dev/null", os.O_RDWR)
+            os.set_inheritable(descriptor, True)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+
+
+def _unknown(helper: Helper, name: str) -> ToolError:
+    from guilds_wire.errors import quoted
+
+    elsewhere = all_tools().get(name)
+    if elsewhere:
+        return ToolError("unknown_tool", f"{name} is served by {elsewhere.helper}, not by {helper.name}.")
+    there = ", ".join(tools_of(helper.name))
+    return ToolError("unknown_tool", f"there is no tool {quoted(name)}; {helper.name} has: {there}.")
+
+
+def _parameter(name: str) -> str:
+    """An argument's name as Python takes it: `in` is a keyword."""
+    return "in_" if name == "in" else name
