@@ -40,9 +40,10 @@ def no_match(shown: str, content: bytes, old: str) -> ToolError:
     """The `no_match` error for `old` in a file, with the nearest place when there is one."""
     lines = content.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
     wanted = old.replace("\r\n", "\n")
-    hint = _hint(lines, wanted) if len(lines) <= LINES_MOST else ""
-    if not hint and "\r\n" in old and wanted.encode() in content:
-        hint = "It has CRLF line ends and the file has LF; send it with LF."
+    if "\r\n" in old and wanted.encode() in content:
+        hint = "It has CRLF line ends where the file has LF; send it with LF."
+    else:
+        hint = _hint(lines, wanted) if len(lines) <= LINES_MOST else ""
     return ToolError(
         "no_match",
         f"{shown} does not hold `old_string`; nothing was changed. {hint or 'Read it and copy the text exactly.'}",

@@ -97,6 +97,8 @@ class Workspace:
             os.close(walk.descriptor)
             raise _walk_error(problem, shown) from problem
         self._require_inside(where.real, shown, where.descriptor)
+        if b".." in named.split(b"/") or not self._is_below(named):  # the names alone may say something else
+            where.shown = self.shown(os.path.join(where.real, *missing))
         if missing and not allow_missing:
             os.close(where.descriptor)
             raise ToolError("not_found", f"{shown} does not exist{self._advice(where, path)}.")
@@ -109,6 +111,9 @@ class Workspace:
             return "."
         under = self.directory.rstrip(b"/") + b"/"
         return shown_bytes(whole[len(under) :] if whole.startswith(under) else whole)
+
+    def _is_below(self, named: bytes) -> bool:
+        return not named.startswith(b"/") or named.startswith(self.directory.rstrip(b"/") + b"/")
 
     def contains(self, real: bytes) -> bool:
         """Whether a path without links lies in home, or is home."""

@@ -1,0 +1,37 @@
+# Every target does its own set-up. PYTHON=python3.12 picks an interpreter.
+PYTHON ?= python3
+export PYTHON
+BIN := .venv/bin
+
+.PHONY: help setup demo test check bench lock clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile
+
+setup: ## make .venv, and install what is missing
+	@scripts/setup
+
+demo: setup ## show every tool at work
+	@$(BIN)/python demo/run.py
+
+test: setup ## run the tests
+	@$(BIN)/python -m pytest -n 2
+
+check: setup ## format, lint and types
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+bench: setup ## run every benchmark
+	@for bench in $$(grep -l '^if __name__ == ' bench/*.py); do echo "$$bench"; $(BIN)/python "$$bench" || exit; done
+
+lock: ## renew requirements/dev.txt with the newest releases that pyproject.toml allows
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	$(PYTHON) -m venv "$$folder" && "$$folder/bin/pip" install -q uv==0.13.9 && \
+	"$$folder/bin/uv" pip compile -q --universal --python-version 3.11 --generate-hashes --upgrade \
+		--custom-compile-command "make lock" --all-extras pyproject.toml -o requirements/dev.txt
+
+clean: ## remove what the other targets made
+	@rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -prune -exec rm -rf {} +
