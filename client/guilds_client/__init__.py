@@ -1,1 +1,50 @@
-"""guilds_client: the orchestrator's side."""
+"""guilds_client: the orchestrator's side. It offers tools to a model, calls the helpers in a sandbox, and carries
+every result through one path. It holds no model loop.
+"""
+
+from guilds_client.agent import Agent
+from guilds_client.errors import (
+    AnswerError,
+    ProgramMissingError,
+    SandboxError,
+    SandboxTimeoutError,
+    SandboxUnavailableError,
+    SessionEndedError,
+    SessionUnsupportedError,
+)
+from guilds_client.exploration import Exploration
+from guilds_client.helper_client import HelperClient
+from guilds_client.message import ToolMessage
+from guilds_client.registry import Registry
+from guilds_client.run import Run
+from guilds_client.sandbox import Completed, Sandbox, Session
+from guilds_client.sandboxes import open_sandbox
+from guilds_client.scripts import Script
+from guilds_client.tool import Tool, ToolContext, ToolFailedError, always, never_on_schedule_runs, only_on_direct_runs
+
+__all__ = [
+    "Agent",
+    "AnswerError",
+    "Completed",
+    "Exploration",
+    "HelperClient",
+    "ProgramMissingError",
+    "Registry",
+    "Run",
+    "Sandbox",
+    "SandboxError",
+    "SandboxTimeoutError",
+    "SandboxUnavailableError",
+    "Script",
+    "Session",
+    "SessionEndedError",
+    "SessionUnsupportedError",
+    "Tool",
+    "ToolContext",
+    "ToolFailedError",
+    "ToolMessage",
+    "always",
+    "never_on_schedule_runs",
+    "only_on_direct_runs",
+    "open_sandbox",
+]

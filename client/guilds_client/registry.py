@@ -1,0 +1,49 @@
+"""Registry: the tools that there are, those of the helpers and a host's own."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from guilds_client.native import native_tools
+from guilds_client.tool import Handler, OutputFilter, Predicate, Tool, always
+
+
+class Registry:
+    """The tools by name, in the order in which they were added; the helpers' own come first."""
+
+    def __init__(self) -> None:
+        self._tools = {tool.name: tool for tool in native_tools()}
+
+    def add(self, tool: Tool) -> Tool:
+        """Register a tool. Raises ValueError for a name that is taken."""
+        if tool.name in self._tools:
+            raise ValueError(f"there is a tool {tool.name} already; give this one another name")
+        self._tools[tool.name] = tool
+        return tool
+
+    def tool(
+        self,
+        *,
+        parameters: Mapping[str, Any],
+        name: str | None = None,
+        description: str | None = None,
+        output_filter: OutputFilter | None = None,
+        offered: Predicate = always,
+    ) -> Callable[[Handler], Handler]:
+        """Register the decorated function; its name and docstring stand in for a name and description not given."""
+
+        def register(handler: Handler) -> Handler:
+            shown = description if description is not None else inspect.getdoc(handler) or ""
+            self.add(Tool(name or handler.__name__, shown, parameters, handler, output_filter, offered))
+            return handler
+
+        return register
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of that name."""
+        return self._tools.get(name)
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
