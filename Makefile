@@ -24,7 +24,8 @@ check: setup ## format, lint and types
 	@$(BIN)/mypy
 
 bench: setup ## run every benchmark
-	@for bench in $$(grep -l '^if __name__ == ' bench/*.py); do echo "$$bench"; $(BIN)/python "$$bench" || exit; done
+	@for bench in $$(grep -l '^if __name__ == ' bench/*.py); do \
+		echo "$$bench"; $(BIN)/python -m "bench.$$(basename "$$bench" .py)" || exit; done
 
 lock: ## renew requirements/dev.txt with the newest releases that pyproject.toml allows
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \

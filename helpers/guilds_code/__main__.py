@@ -9,6 +9,7 @@ HELPER = Helper(
     "guilds-code",
     modules="guilds_code.tools",
     built=("shell", "shell_status", "file_read", "file_edit", "file_write"),
+    sharing=("file_read", "file_edit", "file_write"),
 )
 
 

@@ -38,7 +38,7 @@ def bash_command(call: Call, text: str) -> Command:
     return Command(
         program=_bash(),
         argv=[b"bash", b"-c", b"--", encoded],
-        environment=command_environment(call.ids, mark, directory),
+        environment=command_environment(call, mark, directory),
         directory=directory,
         mark=mark,
         untraced={

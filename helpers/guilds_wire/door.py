@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from guilds_wire.envelope import Result
     from guilds_wire.request import Request
+    from guilds_wire.schema import Schema
 
     Perform = Callable[[Request], dict[str, Any]]
 
@@ -33,19 +34,55 @@ class Helper:
     """A helper program: its name, the package of its tools' modules, and which of the tools are built.
 
     The module of a tool bears its name and holds a function of that name, `(Call, **arguments) -> Result`.
+    Those in `sharing` leave their process as they found it, so that a session's calls can share one.
+    With `forward`, another process does the work: that function gets the request and its checked arguments, and
+    gives the result or raises its ToolError.
+    By hand, `prefix` is left off the tools' names, and `settings` are options that become a request's own
+    top-level objects. With `alone` the program is that one tool, and `is_argument` tells its argument from a request.
     """
 
-    __slots__ = ("built", "modules", "name")
+    __slots__ = ("alone", "built", "forward", "is_argument", "modules", "name", "prefix", "settings", "sharing")
 
-    def __init__(self, name: str, *, modules: str, built: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        modules: str = "",
+        built: tuple[str, ...] = (),
+        sharing: tuple[str, ...] = (),
+        forward: Callable[[Request, dict[str, Any]], Result] | None = None,
+        prefix: str = "",
+        settings: dict[str, Schema] | None = None,
+        alone: str = "",
+        is_argument: Callable[[str], bool] | None = None,
+    ) -> None:
         self.name = name
         self.modules = modules
         self.built = built
+        self.sharing = sharing
+        self.forward = forward
+        self.prefix = prefix
+        self.settings = settings or {}
+        self.alone = alone
+        self.is_argument = is_argument or self._is_command
+
+    def command(self, tool: str) -> str:
+        """What a person types for a tool."""
+        return tool.removeprefix(self.prefix).replace("_", "-")
 
     def function(self, tool: str) -> Callable[..., Result]:
         """The function that does a tool's work; only now is its module imported."""
         found: Callable[..., Result] = getattr(__import__(f"{self.modules}.{tool}", fromlist=[tool]), tool)
         return found
+
+    def _is_command(self, word: str) -> bool:
+        return word in {self.command(tool) for tool in tools_of(self.name)}
+
+    def prepare(self, tool: str) -> bool:
+        """Import what a call of this tool needs, where many calls are to come; whether calls can share a process."""
+        if tool in self.built:
+            self.function(tool)
+        return tool in self.sharing
 
 
 def main(helper: Helper) -> int:
@@ -57,7 +94,7 @@ def main(helper: Helper) -> int:
     if arguments == [SERVE_OPTION.encode()]:
         from guilds_wire.session import serve
 
-        return serve(lambda asked: perform(helper, asked), put_stdout_aside())
+        return serve(lambda asked: perform(helper, asked), helper.prepare, put_stdout_aside())
     if len(arguments) == 1 and _is_request(helper, arguments[0]):
         return _answer(helper, lambda: arguments[0])
     from guilds_wire.command_line import run_by_hand
@@ -84,6 +121,8 @@ def work(helper: Helper, asked: Request) -> Result:
     if asked.tool not in tools:
         raise _unknown(helper, asked.tool)
     arguments = validate(tools[asked.tool].parameters, asked.args)
+    if helper.forward:
+        return helper.forward(asked, arguments)
     if asked.tool not in helper.built:
         raise ToolError("unavailable", f"{asked.tool} is not part of this version of {helper.name}.")
     call = Call(asked, Places.from_environment())
@@ -125,10 +164,8 @@ def _answer(helper: Helper, read: Callable[[], bytes]) -> int:
 
 
 def _is_request(helper: Helper, argument: bytes) -> bool:
-    """One argument that names no command and is no option is a request."""
-    return not argument.startswith(b"-") and argument.decode("ascii", "replace") not in {
-        name.replace("_", "-") for name in tools_of(helper.name)
-    }
+    """One argument that names no command (or whatever a person may give alone) and is no option is a request."""
+    return not argument.startswith(b"-") and not helper.is_argument(argument.decode("ascii", "replace"))
 
 
 def _open_standard_streams() -> None:

@@ -1,14 +1,15 @@
-"""The environment of a command: the helper's own, quiet and never asking, with the call's ids."""
+"""The environment of a command: the helper's own, quiet and never asking, with the call's ids and git's tokens."""
 
 from __future__ import annotations
 
 import os
 
+from guilds_wire.git_wiring import git_environment
 from guilds_wire.processes import MARK_VARIABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from guilds_wire.request import RunIds
+    from guilds_wire.call import Call
 
 _SET = {
     b"PAGER": b"cat",
@@ -29,7 +30,7 @@ _NOT_PASSED_ON = (b"BASH_ENV", b"ENV", b"GIT_ASKPASS", b"SSH_ASKPASS")
 _NOT_PASSED_ON_PREFIX = b"GUILDS_"
 
 
-def command_environment(ids: RunIds, mark: str, directory: bytes) -> dict[bytes, bytes]:
+def command_environment(call: Call, mark: str, directory: bytes) -> dict[bytes, bytes]:
     """What a command of this call, started in `directory`, finds in its environment."""
     inherited = {
         name: value
@@ -39,11 +40,12 @@ def command_environment(ids: RunIds, mark: str, directory: bytes) -> dict[bytes,
     return (
         inherited
         | _SET
+        | git_environment(inherited, call.places.runtime, directory)
         | {
             b"PWD": directory,
-            b"GUILD_RUN_ID": ids.id.encode(),
-            b"GUILD_AGENT_ID": ids.agent_id.encode(),
-            b"GUILD_CALL_ID": ids.call_id.encode(),
+            b"GUILD_RUN_ID": call.ids.id.encode(),
+            b"GUILD_AGENT_ID": call.ids.agent_id.encode(),
+            b"GUILD_CALL_ID": call.ids.call_id.encode(),
             MARK_VARIABLE: mark.encode(),
         }
     )

@@ -59,7 +59,30 @@ def loads(text: str) -> Any:
         raise ValueError("nested too deeply") from None
     import json  # it finds the same fault and words it
 
-    return json.loads(text, parse_constant=_refuse_constant)
+    return json.loads(text, parse_constant=_refuse_constant, parse_int=_whole_number)
+
+
+def members(text: str) -> dict[str, str]:
+    """Each member of a JSON object by its name, as the very text that stands for it.
+
+    `text` is one that `loads` takes, and an object. Raises ValueError for a name that comes twice in one object, at
+    any depth: readers differ in which of the two they take (RFC 8259, section 4).
+    """
+    scan = _json.make_scanner(_ScanningUnique)  # type: ignore[arg-type]
+    found: list[tuple[str, str]] = []
+    index = _skip_white_space(text, _skip_white_space(text, 0) + 1)
+    try:
+        while text[index] != "}":
+            name, index = _json.scanstring(text, index + 1)
+            start = _skip_white_space(text, _skip_white_space(text, index) + 1)
+            _, index = scan(text, start)
+            found.append((name, text[start:index]))
+            index = _skip_white_space(text, index)
+            if text[index] == ",":
+                index = _skip_white_space(text, index + 1)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return _unique(found)
 
 
 def dumps(value: Any) -> str:
@@ -106,6 +129,30 @@ class _Scanning:
     parse_int = int
     parse_constant = staticmethod(_refuse_constant)
     memo: dict[str, str] = {}  # noqa: RUF012 (the C scanner's own attribute)
+
+
+class _ScanningUnique(_Scanning):
+    """The same for a reader to whom the values are nothing and the names everything."""
+
+    parse_int = float  # type: ignore[assignment]  # int takes quadratic time
+
+    @staticmethod
+    def object_pairs_hook(pairs: list[tuple[str, Any]]) -> dict[str, Any]:  # type: ignore[override]
+        return _unique(pairs)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    for name, _ in pairs if len(found) < len(pairs) else ():
+        if name not in found:
+            raise ValueError(f"the name {name[:80]!a} comes twice in one object")
+        del found[name]
+    return found
+
+
+def _whole_number(digits: str) -> int | float:
+    """int refuses more digits than 4,300, which JSON does not (sys.set_int_max_str_digits)."""
+    return int(digits) if len(digits) <= 4_300 else float(digits)
 
 
 _scan_once = _json.make_scanner(_Scanning)  # type: ignore[arg-type]

@@ -51,15 +51,16 @@ class RunIds:
 
 
 class Request:
-    """One call. `body` is the whole JSON object, for the keys that one helper alone knows."""
+    """One call. `body` is the whole JSON object, for the keys that one helper alone knows; `text` is its JSON."""
 
-    __slots__ = ("args", "body", "limits", "result_max_bytes", "run", "tool")
+    __slots__ = ("args", "body", "limits", "result_max_bytes", "run", "text", "tool")
 
-    def __init__(self, tool: str, args: dict[str, Any], run: RunIds, body: dict[str, Any]) -> None:
+    def __init__(self, tool: str, args: dict[str, Any], run: RunIds, body: dict[str, Any], text: str) -> None:
         self.tool = tool
         self.args = args
         self.run = run
         self.body = body
+        self.text = text
         self.limits: dict[str, Any] = body.get("limits") or {}
         self.result_max_bytes = _result_max_bytes(self.limits)
 
@@ -72,15 +73,15 @@ def parse(encoded: bytes) -> Request:
         raise _invalid(f"it is not base64 (standard alphabet, padded, one line): {problem}") from None
     except UnicodeDecodeError as problem:
         raise _invalid(f"it is not UTF-8 at byte {problem.start}") from None
+    return from_text(text)
+
+
+def from_text(text: str) -> Request:
+    """Check a request's JSON. Raises ToolError(`invalid_request`)."""
     try:
         body = loads(text)
     except ValueError as problem:
         raise _invalid(f"it is not JSON: {problem}") from None
-    return from_body(body)
-
-
-def from_body(body: Any) -> Request:
-    """Check a decoded request. Raises ToolError(`invalid_request`)."""
     if not isinstance(body, dict):
         raise _invalid(f"it is {_kind(body)}, not an object")
     tool, args = body.get("tool"), body.get("args")
@@ -91,7 +92,7 @@ def from_body(body: Any) -> Request:
     for key in ("run", "limits"):
         if not isinstance(body.get(key, {}), dict):
             raise _invalid(f"`{key}` is {_kind(body[key])}; it is an object")
-    return Request(tool, args, _run_ids(body.get("run", {})), body)
+    return Request(tool, args, _run_ids(body.get("run", {})), body, text)
 
 
 def read_request_file(path: bytes, places: Places) -> bytes:

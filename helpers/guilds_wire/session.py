@@ -1,11 +1,13 @@
 """Session mode: a request a line on stdin, an answer a line on stdout, in the order in which they finish.
 
-Each request is served in a process of its own, forked from this one with everything imported already: one that
-crashes, or eats its memory, takes no other with it, and a call may change its directory or signals as it likes.
+Requests are served in processes forked from this one, which never does any work itself: a call that crashes, or eats
+its memory, takes no other with it, and may change its directory or signals as it likes. Tools that leave their
+process as they found it share one, since a fork costs more than they do.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 
@@ -19,8 +21,13 @@ if TYPE_CHECKING:
 
     from guilds_wire.request import Request
 
+    Perform = Callable[[Request], dict[str, Any]]
+
 UNDER_WAY_MOST = 64
 """How many requests are served at once; the next line is read when one of them has finished."""
+
+CALLS_OF_A_WORKER_MOST = 1_000
+"""Then its process is replaced, so that whatever a tool might leave behind stays bounded."""
 
 NO_ID = "-"
 READ_BYTES = 1 << 20
@@ -33,20 +40,29 @@ class _TerminatedError(Exception):
 
 
 class _Worker:
-    """A request under way: its process, the pipe of its answer, and what has arrived of that."""
+    """A process that serves requests, one at a time: the pipes to it and from it, and what it is at.
 
-    __slots__ = ("call_id", "parts", "pid", "pipe")
+    `requests` is None for a process that serves one request and ends.
+    """
 
-    def __init__(self, call_id: str, pid: int, pipe: int) -> None:
-        self.call_id = call_id
+    __slots__ = ("answers", "call_id", "calls", "parts", "pid", "requests")
+
+    def __init__(self, pid: int, answers: int, requests: int | None) -> None:
         self.pid = pid
-        self.pipe = pipe
+        self.answers = answers
+        self.requests = requests
+        self.call_id = ""
+        self.calls = 0
         self.parts: list[bytes] = []
 
 
-def serve(perform: Callable[[Request], dict[str, Any]], stdout: int) -> int:
-    """Serve until stdin ends and all that is under way is answered; the exit status."""
-    session = _Session(perform, stdout)
+def serve(perform: Perform, prepare: Callable[[str], bool], stdout: int) -> int:
+    """Serve until stdin ends and all that is under way is answered; the exit status.
+
+    `prepare` imports what the calls of a tool need, here, where every worker finds it, and says whether they leave
+    their process as they found it.
+    """
+    session = _Session(perform, prepare, stdout)
     lean.on_signal((SIGTERM,), _end)
     try:
         return session.to_the_end()
@@ -55,10 +71,12 @@ def serve(perform: Callable[[Request], dict[str, Any]], stdout: int) -> int:
 
 
 class _Session:
-    def __init__(self, perform: Callable[[Request], dict[str, Any]], stdout: int) -> None:
+    def __init__(self, perform: Perform, prepare: Callable[[str], bool], stdout: int) -> None:
         self._perform = perform
+        self._prepare = prepare
         self._stdout = stdout
-        self._workers: dict[int, _Worker] = {}
+        self._busy: dict[int, _Worker] = {}
+        self._idle: list[_Worker] = []
         self._line = bytearray()
         self._too_long = False
         self._stdin_open = True
@@ -66,9 +84,10 @@ class _Session:
         self._poll.register(stdout, 0)  # reports POLLERR when the reader has gone
 
     def to_the_end(self) -> int:
+        """Serve all there is; the exit status."""
         reading = False
-        while self._stdin_open or self._workers:
-            wanted = self._stdin_open and len(self._workers) < UNDER_WAY_MOST
+        while self._stdin_open or self._busy:
+            wanted = self._stdin_open and len(self._busy) < UNDER_WAY_MOST
             if wanted != reading:
                 (self._poll.register(0, select.POLLIN) if wanted else self._poll.unregister(0))
                 reading = wanted
@@ -77,9 +96,17 @@ class _Session:
                     return self.abandon()
                 if descriptor == 0:
                     self._read()
-                elif not self._take_answer(self._workers[descriptor]):
+                elif not self._take_answer(self._busy[descriptor]):
                     return self.abandon()
+        self._end_workers()
         return 0
+
+    def abandon(self) -> int:
+        """Nobody waits for an answer any more: end what is under way; the exit status."""
+        for worker in self._busy.values():
+            os.kill(worker.pid, SIGTERM)
+        self._end_workers()
+        return 1
 
     def _read(self) -> None:
         piece = os.read(0, READ_BYTES)
@@ -103,65 +130,104 @@ class _Session:
             return
         try:
             if too_long:
-                raise ToolError("invalid_request", f"a line has over {request.REQUEST_MAX_BYTES} bytes.")
+                raise ToolError("invalid_request", f"A line has over {request.REQUEST_MAX_BYTES} bytes.")
             asked = request.parse(line)
         except ToolError as error:
             self._put(NO_ID, envelope.encode(envelope.of_error(error)))
             return
-        self._start(asked)
+        self._start(asked, line)
 
-    def _start(self, asked: Request) -> None:
-        pipe, answer = os.pipe()
+    def _start(self, asked: Request, line: bytes) -> None:
+        if self._prepare(asked.tool):
+            worker = self._idle.pop() if self._idle else self._fork(None)
+            assert worker.requests is not None
+            if not _written(worker.requests, line + b"\n"):  # it was killed while it had nothing to do
+                self._forget(worker)
+                return self._start(asked, line)
+        else:
+            worker = self._fork(asked)
+        worker.call_id = asked.run.call_id
+        self._busy[worker.answers] = worker
+        self._poll.register(worker.answers, select.POLLIN)
+        return None
+
+    def _fork(self, only: Request | None) -> _Worker:
+        """A process for one request, or for those that come through its pipe."""
+        gc.freeze()  # a collection in the child would write to, and so copy, every page that it shares with us
+        answers, answer = os.pipe()
+        requests, ask = os.pipe() if only is None else (0, None)
         pid = os.fork()
         if pid == 0:
-            self._work(asked, answer)
+            self._be_worker(only, requests, answer, ask)
         os.close(answer)
-        self._workers[pipe] = _Worker(asked.run.call_id, pid, pipe)
-        self._poll.register(pipe, select.POLLIN)
+        if only is None:
+            os.close(requests)
+        return _Worker(pid, answers, ask)
 
-    def _work(self, asked: Request, answer: int) -> None:
-        """In the child: serve the request and end."""
+    def _be_worker(self, only: Request | None, requests: int, answer: int, ask: int | None) -> None:
+        """In the child. Every other pipe of the session is closed, so that it ends with the session's process."""
         try:
             lean.on_signal((SIGTERM,), SIG_DFL)
-            os.close(self._stdout)
             null = os.open("/dev/null", os.O_RDONLY)
             os.dup2(null, 0)
-            line = envelope.encode(self._perform(asked))
-            with open(answer, "wb", buffering=0) as pipe:
-                pipe.write(line + b"\n")
+            others = [
+                end for worker in (*self._busy.values(), *self._idle) for end in (worker.answers, worker.requests)
+            ]
+            for descriptor in (null, self._stdout, ask, *others):
+                if descriptor is not None:
+                    os.close(descriptor)
+            if only is not None:
+                _written(answer, envelope.encode(self._perform(only)) + b"\n")
+                return
+            with open(requests, "rb") as lines:
+                for line in lines:
+                    if not _written(answer, envelope.encode(self._perform(request.parse(line))) + b"\n"):
+                        return
         finally:
             os._exit(0)
 
     def _take_answer(self, worker: _Worker) -> bool:
         """Take what has arrived, and put the answer out when it is whole; False when nobody reads it."""
-        if part := os.read(worker.pipe, READ_BYTES):
-            worker.parts.append(part)
+        part = os.read(worker.answers, READ_BYTES)
+        worker.parts.append(part)
+        if part and not part.endswith(b"\n"):
             return True
-        self._poll.unregister(worker.pipe)
-        os.close(worker.pipe)
-        del self._workers[worker.pipe]
-        _, status = os.waitpid(worker.pid, 0)
-        line = b"".join(worker.parts)
-        if not line.endswith(b"\n"):
-            line = envelope.encode(envelope.of_error(_lost(os.waitstatus_to_exitcode(status))))
+        self._poll.unregister(worker.answers)
+        del self._busy[worker.answers]
+        line, worker.parts = b"".join(worker.parts), []
+        worker.calls += 1
+        if part and worker.requests is not None and worker.calls < CALLS_OF_A_WORKER_MOST:
+            self._idle.append(worker)
+        else:
+            code = self._forget(worker)
+            if not part:
+                line = envelope.encode(envelope.of_error(_lost(code)))
         return self._put(worker.call_id, line.strip())
 
-    def _put(self, call_id: str, line: bytes) -> bool:
-        rest = memoryview(call_id.encode() + b" " + line + b"\n")
-        try:
-            while rest:
-                rest = rest[os.write(self._stdout, rest) :]
-        except BrokenPipeError:
-            return False
-        return True
+    def _forget(self, worker: _Worker) -> int:
+        """Let a worker end; its exit code."""
+        os.close(worker.answers)
+        if worker.requests is not None:
+            os.close(worker.requests)
+        return os.waitstatus_to_exitcode(os.waitpid(worker.pid, 0)[1])
 
-    def abandon(self) -> int:
-        """The caller is gone: end what is under way."""
-        for worker in self._workers.values():
-            os.kill(worker.pid, SIGTERM)
-        for worker in self._workers.values():
-            os.waitpid(worker.pid, 0)
-        return 1
+    def _end_workers(self) -> None:
+        for worker in (*self._busy.values(), *self._idle):
+            self._forget(worker)
+
+    def _put(self, call_id: str, line: bytes) -> bool:
+        return _written(self._stdout, call_id.encode() + b" " + line + b"\n")
+
+
+def _written(descriptor: int, data: bytes) -> bool:
+    """Write all of it; False when nobody reads."""
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+    except BrokenPipeError:
+        return False
+    return True
 
 
 def _end(_number: int, _frame: object) -> None:
@@ -170,4 +236,4 @@ def _end(_number: int, _frame: object) -> None:
 
 def _lost(code: int) -> ToolError:
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-    return ToolError("internal", f"the process that served this call {how} before it answered; it may have been done.")
+    return ToolError("internal", f"The process that served this call {how} before it answered; it may have been done.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from guilds_code.bash import bash_command
+from guilds_wire.foreground import run_and_tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,4 @@ def shell(call: Call, command: str, timeout_seconds: int, background: bool) -> R
         from guilds_code.background import start
 
         return start(call, ready, command)
-    from guilds_wire.foreground import run_and_tell
-
     return run_and_tell(call, ready, timeout_seconds)

@@ -7,6 +7,10 @@ from guilds_wire.tools import Tool
 
 SCRIPT_TIMEOUT_SECONDS = 120
 
+SCRIPT_NAME_MAX_CHARACTERS = 63
+RESERVED_NAME = "manifest"  # what the folder itself may come to hold
+
+_NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _NAME = "The script's name: a to z, 0 to 9, _ and -, beginning with a letter."
 
 TOOLS = (
@@ -29,3 +33,13 @@ TOOLS = (
         call_timeout_seconds=30,
     ),
 )
+
+
+def is_script_name(text: str) -> bool:
+    """Whether a script can be called that."""
+    return (
+        0 < len(text) <= SCRIPT_NAME_MAX_CHARACTERS
+        and "a" <= text[0] <= "z"
+        and _NAME_CHARACTERS.issuperset(text)
+        and text != RESERVED_NAME
+    )

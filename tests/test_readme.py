@@ -1,0 +1,71 @@
+"""The commands of the README do what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.agent_home import BIN
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXT = (ROOT / "README.md").read_text()
+
+
+def _block(title: str, number: int = 0) -> str:
+    """An indented block under a heading."""
+    section = TEXT.split(f"\n## {title}\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"(?:^(?:    .*)?\n)+", section, re.M)
+    return [block for block in blocks if block.strip()][number].replace("\n    ", "\n")
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PATH": f"{BIN}:{os.environ['PATH']}",
+        "GUILDS_HOME": str(ROOT),
+        "GUILDS_RUNTIME_DIR": str(tmp_path),
+    }
+
+
+def _bash(script: str, environment: dict[str, str]) -> str:
+    words = ["bash", "-euo", "pipefail", "-c", script]
+    return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def test_one_call_by_hand(environment: dict[str, str], tmp_path: Path) -> None:
+    commands = _block("One call by hand").replace("GUILDS_RUNTIME_DIR=/tmp/guilds", f"GUILDS_RUNTIME_DIR={tmp_path}")
+
+    printed = _bash(commands.replace("$PWD/.venv/bin", str(BIN)), environment)
+
+    assert "design.md" in printed
+    assert "README.md · lines 1–3 of" in printed
+    assert "Commands:" in printed
+
+
+def test_from_python(environment: dict[str, str]) -> None:
+    program = _block("From Python")
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+
+    assert "design.md" in done.stdout
+    assert "remaining_tool_calls: 59" in done.stdout
+
+
+def test_one_call_through_the_client(environment: dict[str, str]) -> None:
+    printed = _bash(_block("From Python", 1), environment)
+
+    assert "design.md" in printed
+
+
+def test_a_call_from_a_program(environment: dict[str, str]) -> None:
+    printed = _bash(_block("Calling a helper from a program"), environment)
+
+    assert printed.startswith('{"ok":true,"text":"')
