@@ -20,7 +20,7 @@ def _block(title: str, number: int = 0) -> str:
     """An indented block under a heading."""
     section = TEXT.split(f"\n## {title}\n")[1].split("\n## ")[0]
     blocks = re.findall(r"(?:^(?:    .*)?\n)+", section, re.M)
-    return [block for block in blocks if block.strip()][number].replace("\n    ", "\n")
+    return str([block for block in blocks if block.strip()][number]).replace("\n    ", "\n")
 
 
 @pytest.fixture
