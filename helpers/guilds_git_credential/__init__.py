@@ -1,0 +1,1 @@
+"""guilds-git-credential: git's credential helper for the tokens of a run."""
