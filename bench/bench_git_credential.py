@@ -1,0 +1,70 @@
+"""What git's tokens cost: an answer of the credential helper, a shell call with them, a script.
+
+Run: `.venv/bin/python -m bench.bench_git_credential` (half a minute). Prints the rows of docs/performance.md.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from bench.measure import BARE, BIN, home, medians, request, row
+
+ENTRIES = 20
+HELPER = str(BIN / "guilds-git-credential")
+
+
+def main() -> None:
+    """Measure and print."""
+    print("| what | measured | to reach |\n| --- | --- | --- |")
+    with home() as environment:
+        folder, runtime = Path(environment["GUILDS_HOME"]), Path(environment["GUILDS_RUNTIME_DIR"])
+        (runtime / "asked").write_text("protocol=https\nhost=github.com\npath=acme/app-7.git\n\n")
+        (folder / "scripts").mkdir()
+        (folder / "scripts/nothing.py").write_text("")
+        shell = [str(BIN / "guilds-code"), request("shell", command="true")]
+        without = medians({"bare": BARE, "shell": shell}, environment)
+        put_tokens(runtime)
+        make_repository(folder)
+        commands = {
+            "bare": BARE,
+            "get": ["sh", "-c", f'exec "{HELPER}" get <"{runtime}/asked"'],
+            "shell": shell,
+            "python": ["python3", "-u", "-P", str(folder / "scripts/nothing.py")],
+            "script": [str(BIN / "guilds-script-run"), request("script_run", name="nothing")],
+        }
+        seconds = medians(commands, environment)
+    bare = seconds["bare"]
+    row(
+        f"`guilds-git-credential get`, {ENTRIES} tokens",
+        f"{seconds['get'] / bare:.2f}× ({seconds['get'] * 1000:.1f} ms)",
+        "≤ 1.6×",
+    )
+    row("shell `true` without a token file", f"{without['shell'] / without['bare']:.2f}×", "≤ 3.5×")
+    row("the same in a repository that has a token", f"{seconds['shell'] / bare:.2f}×")
+    row("script_run beyond Python's own start", f"{(seconds['script'] - seconds['python']) / bare:.2f}×")
+
+
+def put_tokens(runtime: Path) -> None:
+    """A token file as a run has it."""
+    tokens = [
+        {
+            "url": f"https://github.com/acme/app-{number}",
+            "token": f"ghs_{number:036}",
+            "username": "x-access-token",
+            "expires_at": "2099-01-01T00:00:00Z",
+        }
+        for number in range(ENTRIES)
+    ]
+    (runtime / "git-tokens.json").write_text(json.dumps({"version": 1, "tokens": tokens}))
+
+
+def make_repository(folder: Path) -> None:
+    """A repository in home itself, where the shell's commands run."""
+    for words in (("init", "-q"), ("remote", "add", "origin", "https://github.com/acme/app-7.git")):
+        subprocess.run(["git", "-C", str(folder), *words], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The tools of guilds-script-run, one module each."""
