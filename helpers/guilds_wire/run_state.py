@@ -45,6 +45,12 @@ class RunState:
         assert self._descriptor is not None
         return self._descriptor
 
+    def close(self) -> None:
+        """Let go of the folder; for a process that serves many calls."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
     def set_directory(self, path: bytes) -> None:
         """Keep this as the working directory of the next call. Raises OSError; the old one then stays."""
         if path == self._kept_directory():

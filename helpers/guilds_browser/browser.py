@@ -1,0 +1,456 @@
+"""The browser as the broker holds it: attached to Chrome, its tabs, and what happened in them.
+
+It starts Chrome and mends blocked tabs before it attaches, keeps the order of the tabs and which is the current
+one, answers dialogs, and follows downloads. What a call does with all this is in `calls` and `tools`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import async_playwright
+
+from guilds_browser import chrome, devtools
+from guilds_browser.forward import PORT_OF_SLOT_0
+from guilds_browser.tab import Tab
+from guilds_wire.errors import ToolError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from playwright.async_api import Browser as PlaywrightBrowser
+    from playwright.async_api import BrowserContext, Dialog, FileChooser, Page, Playwright
+
+    from guilds_wire.places import Places
+
+ATTACH_SECONDS = 4.0
+ATTACH_MOST = 3
+ALIVE_SECONDS = 3.0
+ALIVE_BEFORE_NAVIGATION_SECONDS = 1.0
+NEW_TAB_SECONDS = 3.0
+
+REFS_RESERVED = 500
+"""How many numbers for refs are noted as used ahead of need; a broker that is killed wastes at most these."""
+
+STATE_NAME = "guilds-tabs.json"
+EVENTS_MOST = 20
+
+
+class Download:
+    """A file that Chrome is fetching."""
+
+    __slots__ = ("done", "name", "path", "received", "state", "url")
+
+    def __init__(self, url: str, name: str, path: str) -> None:
+        self.url = url
+        self.name = name
+        self.path = path
+        self.received = 0
+        self.state = "inProgress"
+        self.done = asyncio.Event()
+
+
+class Happened:
+    """What happened since the last answer, whoever caused it; told in the next one, then forgotten."""
+
+    def __init__(self) -> None:
+        self.dialogs: list[dict[str, str]] = []
+        self.dialogs_more = 0
+        self.downloads: list[Download] = []
+        self.new_tabs: list[str] = []
+        self.closed_tabs: list[str] = []
+        self.choosers = 0
+        self.notices: list[str] = []
+
+    def anything(self) -> bool:
+        """Whether an act had an effect that is seen from outside of its page."""
+        return bool(self.dialogs or self.downloads or self.new_tabs or self.closed_tabs or self.choosers)
+
+
+class Browser:
+    """One slot's Chrome, attached to. `is_over` once Chrome or Playwright's driver is gone."""
+
+    def __init__(self, places: Places, slot: int, on_over: Callable[[], None]) -> None:
+        self.places = places
+        self.port = PORT_OF_SLOT_0 + slot
+        self.tabs: dict[str, Tab] = {}
+        self.happened = Happened()
+        self.dialog_answer: str | None = None
+        self.is_over = False
+        self.signal = asyncio.Event()
+        self.in_front = ""
+        self.chrome_pid: int | None = None
+        self.hints: dict[int, tuple[str, str, str]] = {}
+        self._profile = os.path.join(os.fsdecode(places.home), ".chrome", str(slot))
+        self._downloads = os.path.join(os.fsdecode(places.home), "downloads")
+        self._slot = slot
+        self._on_over = on_over
+        self._state = _State(os.path.join(self._profile, STATE_NAME))
+        self._running: dict[str, Download] = {}
+        self._busy = False
+
+    async def attach(self, *, navigates: bool) -> None:
+        """Start Chrome if need be, mend the tabs that would hang us, and attach. Raises ToolError(`unavailable`)."""
+        driver = asyncio.ensure_future(async_playwright().start())
+        try:
+            found, self.chrome_pid = await chrome.ensure_chrome(self.places.home, self._slot, self.port)
+            self._state.load()
+            if self.chrome_pid and self._state.tabs:
+                lost = self._state.address or "what it showed"
+                self._say(f"Chrome was not running and has been started; the tab at {lost} is gone")
+                self._state.tabs = []
+            self._playwright: Playwright = await driver
+        except BaseException:
+            driver.cancel()
+            raise
+        for attempt in range(ATTACH_MOST):
+            await self._mend(navigates=navigates or attempt > 0)
+            try:
+                await self._connect(found["webSocketDebuggerUrl"])
+                break
+            except (PlaywrightError, TimeoutError) as problem:
+                if attempt == ATTACH_MOST - 1:
+                    raise ToolError(
+                        "unavailable", f"Chrome on port {self.port} does not let us attach: {_first_line(problem)}."
+                    ) from problem
+        await self._take_tabs()
+
+    async def current(self) -> Tab:
+        """The current tab; an empty one is opened when there is none. Raises PlaywrightError."""
+        await self._settle_tabs()
+        tab = self.tabs.get(self._state.current)
+        if tab is None:
+            await self._context.new_page()
+            await self._settle_tabs()
+            tab = self.tabs[self._state.tabs[-1]]
+            self.make_current(tab)
+        return tab
+
+    def make_current(self, tab: Tab) -> None:
+        """From now on calls are about this tab, also after a broker's restart."""
+        if self._state.current != tab.target_id:
+            self._state.current = tab.target_id
+            self._state.save()
+
+    def position(self, tab: Tab) -> int:
+        """The tab's number, from 1, in the order in which the tabs came."""
+        return self._state.tabs.index(tab.target_id) + 1 if tab.target_id in self._state.tabs else 0
+
+    def note_address(self, url: str) -> None:
+        """Keep where the current tab is, to tell it should Chrome die."""
+        self._state.address = url[:200]
+
+    def start_call(self, dialog_answer: str | None) -> None:
+        """A call begins: what opens now is of its making."""
+        self.dialog_answer = dialog_answer
+        self._busy = True
+
+    def end_call(self) -> None:
+        """The call has been answered."""
+        self.dialog_answer = None
+        self._busy = False
+        self.happened = Happened()
+        self._state.settle()
+
+    def refs(self, wanted: int = 0) -> tuple[int, int]:
+        """The next free number for a ref and the limit below which numbers may be given out, noted on disk first."""
+        return self._state.next, self._state.reserve(max(wanted, REFS_RESERVED))
+
+    def refs_used(self, following: int) -> None:
+        """Numbers below `following` have been given out."""
+        self._state.next = max(self._state.next, following)
+
+    async def ensure_answering(self, tab: Tab, *, navigates: bool) -> Tab:
+        """The tab, or what was put in its place if it hangs or has crashed. Raises ToolError, PlaywrightError."""
+        seconds = ALIVE_BEFORE_NAVIGATION_SECONDS if navigates else ALIVE_SECONDS
+        if not tab.crashed:
+            try:
+                async with asyncio.timeout(seconds):
+                    await tab.session.send("Runtime.evaluate", {"expression": "1"})
+                return tab
+            except TimeoutError:
+                pass
+            except PlaywrightError:
+                if await self.is_lost():
+                    raise
+        return await self.unblock(tab, reopen=not navigates)
+
+    async def unblock(self, tab: Tab, *, reopen: bool = True) -> Tab:
+        """Mend a tab that hangs or has crashed; the tab that stands for it now. Says what was done."""
+        url = tab.page.url
+        why = "had crashed" if tab.crashed else "did not answer (an endless loop, or a dialog that nobody saw)"
+        target = devtools.Target({"id": tab.target_id, "type": "page", "url": url})
+        try:
+            target_id, done = await devtools.unblock(self.port, target, reopen=reopen)
+        except (OSError, TimeoutError, ValueError) as problem:
+            raise ToolError(
+                "unavailable", f"the tab at {url[:120]} {why}, and can't be mended: {problem}."
+            ) from problem
+        tab.crashed = False
+        self._say(f"the tab at {url[:200]} {why}; {done}, so what was typed there is lost")
+        if target_id != tab.target_id:
+            self._forget(tab)
+            for _ in range(100):
+                if target_id in self.tabs:
+                    break
+                await self._settle_tabs()
+                await asyncio.sleep(0.02)
+            else:
+                raise ToolError("unavailable", f"the tab at {url[:120]} {why}; {done}, but it does not come up.")
+            tab = self.tabs[target_id]
+        self.make_current(tab)
+        return tab
+
+    async def is_lost(self) -> bool:
+        """Whether Chrome or Playwright's driver is gone, so that this object is of no more use."""
+        if not self.is_over:
+            try:
+                async with asyncio.timeout(2):
+                    await self._session.send("Browser.getVersion")
+            except (PlaywrightError, TimeoutError):
+                self.is_over = True
+        return self.is_over
+
+    async def new_tab(self) -> Tab | None:
+        """The tab that the act has just opened, once it can be used; None when it does not come up."""
+        give_up = asyncio.get_running_loop().time() + NEW_TAB_SECONDS
+        while asyncio.get_running_loop().time() < give_up:
+            await self._settle_tabs()
+            for target_id in reversed(self.happened.new_tabs):
+                if target_id in self.tabs:
+                    return self.tabs[target_id]
+            if all(target_id in self.happened.closed_tabs for target_id in self.happened.new_tabs):
+                return None
+            await asyncio.sleep(0.02)
+        return None
+
+    async def _mend(self, *, navigates: bool) -> None:
+        try:
+            for tab in await devtools.blocked_tabs(self.port):
+                target_id, done = await devtools.unblock(self.port, tab, reopen=not navigates)
+                self._state.replace(tab.id, target_id)
+                self._say(
+                    f"the tab at {tab.url[:200]} did not answer (an endless loop, a dialog that nobody saw, or a "
+                    f"crash); {done}, so what was typed there is lost"
+                )
+        except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError) as problem:
+            raise ToolError("unavailable", f"Chrome on port {self.port} does not answer: {problem}.") from problem
+
+    async def _connect(self, address: str) -> None:
+        async with asyncio.timeout(ATTACH_SECONDS + 1):
+            self._attached: PlaywrightBrowser = await self._playwright.chromium.connect_over_cdp(
+                address, no_defaults=True, is_local=True, timeout=ATTACH_SECONDS * 1000
+            )
+        self._context: BrowserContext = self._attached.contexts[0]
+        self._attached.on("disconnected", lambda _: self._over())
+        self._context.on("page", self._page_opened)
+        self._context.on("dialog", self._dialog_opened)
+        session = self._session = await self._attached.new_browser_cdp_session()
+        session.on("Target.targetCreated", self._target_created)
+        session.on("Target.targetDestroyed", self._target_destroyed)
+        session.on("Browser.downloadWillBegin", self._download_begins)
+        session.on("Browser.downloadProgress", self._download_goes_on)
+        self._quiet = True
+        await session.send("Target.setDiscoverTargets", {"discover": True})
+        self._quiet = False
+        os.makedirs(self._downloads, exist_ok=True)
+        await session.send(
+            "Browser.setDownloadBehavior",
+            {"behavior": "allow", "downloadPath": self._downloads, "eventsEnabled": True},
+        )
+
+    async def _take_tabs(self) -> None:
+        for page in self._context.pages:
+            self._watch(page)
+        self._pages_to_take = list(self._context.pages)
+        await self._settle_tabs()
+
+    def _page_opened(self, page: Page) -> None:
+        self._watch(page)
+        self._pages_to_take.append(page)
+        self.signal.set()
+
+    def _watch(self, page: Page) -> None:
+        page.on("crash", self._crashed)
+        page.on("filechooser", self._chooser_opened)
+
+    async def _settle_tabs(self) -> None:
+        """Take in pages that came, drop tabs that went, and see that the current tab is one that is there."""
+        while self._pages_to_take:
+            page = self._pages_to_take.pop(0)
+            if page.is_closed():
+                continue
+            try:
+                tab = await Tab.of_page(page, self._context)
+            except (PlaywrightError, TimeoutError):  # it closed again, or hangs; a call that needs it finds out
+                continue
+            self.tabs[tab.target_id] = tab
+        for tab in [tab for tab in self.tabs.values() if tab.page.is_closed()]:
+            self._forget(tab)
+        before = list(self._state.tabs)
+        self._state.tabs = [tab for tab in before if tab in self.tabs]
+        self._state.tabs += [tab for tab in self.tabs if tab not in self._state.tabs]
+        if self._state.current not in self.tabs and self._state.tabs:
+            opener = self._state.openers.get(self._state.current)
+            self._state.current = opener if opener in self.tabs else self._state.tabs[-1]
+        self._state.openers = {tab.target_id: tab.opener for tab in self.tabs.values() if tab.opener}
+        if before != self._state.tabs:
+            self._state.save()
+
+    def _forget(self, tab: Tab) -> None:
+        self.tabs.pop(tab.target_id, None)
+
+    def _target_created(self, event: dict[str, Any]) -> None:
+        info = event["targetInfo"]
+        if info["type"] == "page" and not self._quiet:
+            self.happened.new_tabs.append(info["targetId"])
+            del self.happened.new_tabs[:-EVENTS_MOST]
+            self.signal.set()
+
+    def _target_destroyed(self, event: dict[str, Any]) -> None:
+        if event["targetId"] in self.tabs or event["targetId"] in self.happened.new_tabs:
+            self.happened.closed_tabs.append(event["targetId"])
+            del self.happened.closed_tabs[:-EVENTS_MOST]
+            self.signal.set()
+
+    def _crashed(self, page: Page) -> None:
+        for tab in self.tabs.values():
+            if tab.page == page:
+                tab.crashed = True
+        self.signal.set()
+
+    def _chooser_opened(self, _: FileChooser) -> None:
+        self.happened.choosers += 1
+        self.signal.set()
+
+    async def _dialog_opened(self, dialog: Dialog) -> None:
+        accepted, text = _answer_to(dialog.type, self.dialog_answer)
+        try:
+            if accepted:
+                await (dialog.accept(text) if text is not None else dialog.accept())
+            else:
+                await dialog.dismiss()
+        except PlaywrightError:  # it closed by itself, with its page
+            pass
+        answer = "dismissed" if not accepted else "accepted" if text is None else f"accepted with {text!r}"
+        if len(self.happened.dialogs) < EVENTS_MOST:
+            self.happened.dialogs.append({"type": dialog.type, "message": dialog.message[:500], "answer": answer})
+        else:
+            self.happened.dialogs_more += 1
+        self.signal.set()
+
+    def _download_begins(self, event: dict[str, Any]) -> None:
+        name = event["suggestedFilename"]
+        download = Download(event["url"], name, os.path.join(self._downloads, name))
+        self._running[event["guid"]] = download
+        self.happened.downloads.append(download)
+        self.signal.set()
+
+    def _download_goes_on(self, event: dict[str, Any]) -> None:
+        download = self._running.get(event["guid"])
+        if download is None:
+            return
+        download.received = int(event["receivedBytes"])
+        download.state = event["state"]
+        if event.get("filePath"):
+            download.path = event["filePath"]
+        if download.state != "inProgress":
+            del self._running[event["guid"]]
+            download.done.set()
+
+    def _say(self, notice: str) -> None:
+        self.happened.notices.append(notice)
+
+    def _over(self) -> None:
+        self.is_over = True
+        self.signal.set()
+        if not self._busy:
+            self._on_over()
+
+
+class _State:
+    """What outlives a broker: the tabs' order, the current one, who opened whom, and the numbers used for refs.
+
+    It lies in Chrome's profile, since it is of no use to another Chrome but for the numbers, which never return.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._saved = b""
+        self._reserved = 1
+        self.next = 1
+        self.current = ""
+        self.tabs: list[str] = []
+        self.openers: dict[str, str | None] = {}
+        self.address = ""
+
+    def load(self) -> None:
+        """Read what the last broker left; nothing of it is trusted to have a shape."""
+        try:
+            with open(self._path, "rb") as file:
+                kept = json.loads(file.read())
+            self.next = self._reserved = int(kept["next"])
+            self.current = str(kept["current"])
+            self.tabs = [str(tab) for tab in kept["tabs"]]
+            self.openers = {str(tab): str(opener) for tab, opener in kept["openers"].items()}
+            self.address = str(kept["address"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):  # the first broker, or a torn profile
+            pass
+
+    def reserve(self, count: int) -> int:
+        """Note on disk that `count` numbers from `next` on may be in use; the first number beyond them."""
+        self._reserved = self.next + count
+        self.save()
+        return self._reserved
+
+    def settle(self) -> None:
+        """What was reserved and not used is free again."""
+        self._reserved = self.next
+        self.save()
+
+    def replace(self, old: str, new: str) -> None:
+        """A tab has another target now."""
+        self.tabs = [new if tab == old else tab for tab in self.tabs]
+        if self.current == old:
+            self.current = new
+
+    def save(self) -> None:
+        """Write it whole or not at all."""
+        kept = {
+            "next": self._reserved,
+            "current": self.current,
+            "tabs": self.tabs,
+            "openers": self.openers,
+            "address": self.address,
+        }
+        content = json.dumps(kept).encode()
+        if content == self._saved:
+            return
+        fresh = self._path + ".new"
+        try:
+            with open(fresh, "wb") as file:
+                file.write(content)
+            os.replace(fresh, self._path)
+        except OSError as problem:
+            raise ToolError("io_error", f"{self._path} can't be written: {problem.strerror}.") from problem
+        self._saved = content
+
+
+def _answer_to(kind: str, chosen: str | None) -> tuple[bool, str | None]:
+    """Whether a dialog is accepted, and with which text."""
+    if kind in ("alert", "beforeunload"):
+        return True, None
+    if chosen is None:
+        return False, None
+    if chosen == "accept":
+        return True, None
+    return (True, chosen) if kind == "prompt" else (False, None)
+
+
+def _first_line(problem: BaseException) -> str:
+    return (str(problem) or type(problem).__name__).splitlines()[0][:200]

@@ -1,0 +1,206 @@
+"""Chrome's DevTools protocol spoken plainly, without Playwright: is Chrome there, do its tabs answer, mend one.
+
+Only for what has to work before Playwright attaches or when a tab hangs: one question at a time over HTTP or over
+a tab's own WebSocket (RFC 6455). Events are not looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+HOST = "127.0.0.1"
+HTTP_SECONDS = 3.0
+PROBE_SECONDS = 0.3
+RELOAD_SECONDS = 0.6
+"""How long a reloaded or reopened tab has to answer before the next, harder means is tried."""
+
+SETTLE_SECONDS = 0.15
+"""A tab that was just opened answers before the script that blocks it runs."""
+
+MESSAGE_MAX_BYTES = 64 << 20
+BLANK = "about:blank"
+
+
+class Target:
+    """A tab or an out-of-process frame as Chrome lists it."""
+
+    __slots__ = ("id", "kind", "parent", "title", "url")
+
+    def __init__(self, listed: dict[str, str]) -> None:
+        self.id = listed["id"]
+        self.kind = listed["type"]
+        self.parent = listed.get("parentId", "")
+        self.url = listed.get("url", "")
+        self.title = listed.get("title", "")
+
+
+class Session:
+    """A WebSocket to one target. Use it with `async with`. Raises OSError or TimeoutError when it can't be had."""
+
+    def __init__(self, port: int, target_id: str) -> None:
+        self._port = port
+        self._target_id = target_id
+        self._number = 0
+
+    async def __aenter__(self) -> Session:
+        self._reader, self._writer = await asyncio.open_connection(HOST, self._port, limit=MESSAGE_MAX_BYTES)
+        key = base64.b64encode(os.urandom(16)).decode()
+        self._writer.write(
+            f"GET /devtools/page/{self._target_id} HTTP/1.1\r\nHost: {HOST}:{self._port}\r\nUpgrade: websocket\r\n"
+            f"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n".encode()
+        )
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        if b" 101 " not in head.split(b"\r\n", 1)[0]:
+            raise ConnectionError(f"no such target: {self._target_id}")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._writer.close()
+
+    def tell(self, method: str, **parameters: Any) -> int:
+        """Send a command and do not wait for its answer."""
+        self._number += 1
+        payload = json.dumps({"id": self._number, "method": method, "params": parameters}).encode()
+        size = len(payload)
+        length = bytes([0x80 | size]) if size < 126 else b"\xfe" + size.to_bytes(2, "big")
+        if size > 65_535:
+            length = b"\xff" + size.to_bytes(8, "big")
+        # A client has to mask what it sends; the key 0 leaves it as it is (RFC 6455, section 5.3).
+        self._writer.write(b"\x81" + length + b"\0\0\0\0" + payload)
+        return self._number
+
+    async def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Send a command; its result, or what it says in place of one under `error`."""
+        number = self.tell(method, **parameters)
+        while True:
+            message = json.loads(await self._message())
+            if message.get("id") == number:
+                result: dict[str, Any] = message.get("result") or {"error": message.get("error")}
+                return result
+
+    async def _message(self) -> bytes:
+        parts = []
+        while True:
+            first, second = await self._reader.readexactly(2)
+            size = second & 0x7F
+            if size > 125:
+                size = int.from_bytes(await self._reader.readexactly(2 if size == 126 else 8), "big")
+            if size > MESSAGE_MAX_BYTES:
+                raise ConnectionError(f"a message of {size} bytes")
+            parts.append(await self._reader.readexactly(size))
+            if first & 0x0F == 8:
+                raise ConnectionError("the target has gone")
+            if first & 0x80:
+                return b"".join(parts)
+
+
+async def version(port: int) -> dict[str, Any] | None:
+    """What Chrome says of itself; None when nothing listens on the port.
+
+    Raises ConnectionError when something else than Chrome answers, or nothing in time.
+    """
+    try:
+        found = await _http(port, "GET", "/json/version")
+    except ConnectionRefusedError:
+        return None
+    except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError) as problem:
+        raise ConnectionError(f"what listens on port {port} does not answer as Chrome does") from problem
+    if not isinstance(found, dict) or "webSocketDebuggerUrl" not in found:
+        raise ConnectionError(f"what listens on port {port} is no Chrome")
+    return found
+
+
+async def targets(port: int) -> list[Target]:
+    """The tabs and the frames that have a process of their own. Raises OSError."""
+    listed = await _http(port, "GET", "/json/list")
+    return [Target(entry) for entry in listed if entry.get("type") in ("page", "iframe")]
+
+
+async def answers(port: int, target_id: str, seconds: float = PROBE_SECONDS) -> bool:
+    """Whether a target's page runs a trivial script in time."""
+    try:
+        async with asyncio.timeout(seconds), Session(port, target_id) as session:
+            return "result" in await session.ask("Runtime.evaluate", expression="1")
+    except (OSError, TimeoutError, asyncio.IncompleteReadError):
+        return False
+
+
+async def blocked_tabs(port: int) -> list[Target]:
+    """The tabs that do not answer, or have a frame that does not."""
+    listed = await targets(port)
+    answering = await asyncio.gather(*(answers(port, target.id) for target in listed))
+    silent = [target for target, answer in zip(listed, answering, strict=True) if not answer]
+    tabs = {target.id: target for target in listed}
+    found = {}
+    for target in silent:
+        while target.kind != "page" and target.parent in tabs:
+            target = tabs[target.parent]
+        if target.kind == "page":
+            found[target.id] = target
+    return list(found.values())
+
+
+async def unblock(port: int, tab: Target, *, reopen: bool) -> tuple[str, str]:
+    """Have a tab that does not answer answer again: the id of the tab that now stands for it, and what was done.
+
+    It is reloaded, else closed and its address opened anew if `reopen`, else an empty page takes its place.
+    """
+    if reopen:
+        try:
+            async with asyncio.timeout(RELOAD_SECONDS), Session(port, tab.id) as session:
+                session.tell("Runtime.terminateExecution")
+                await session.ask("Page.reload")
+            await asyncio.sleep(SETTLE_SECONDS)
+            if await answers(port, tab.id, RELOAD_SECONDS):
+                return tab.id, "it was reloaded"
+        except (OSError, TimeoutError, asyncio.IncompleteReadError):  # then the tab has to go
+            pass
+        if tab.url.startswith(("http:", "https:", "data:")):
+            fresh = await _open(port, tab.url)
+            await _close(port, tab.id)
+            await asyncio.sleep(SETTLE_SECONDS)
+            if await answers(port, fresh):
+                return fresh, "it was closed and its address opened again"
+            tab = Target({"id": fresh, "type": "page"})
+    blank = await _open(port, BLANK)
+    await _close(port, tab.id)
+    return blank, "it was closed, and an empty page opened"
+
+
+async def _open(port: int, url: str) -> str:
+    from urllib.parse import quote
+
+    opened = await _http(port, "PUT", "/json/new?" + quote(url, safe=""))
+    return str(opened["id"])
+
+
+async def _close(port: int, target_id: str) -> None:
+    try:
+        await _http(port, "GET", f"/json/close/{target_id}")
+    except (OSError, ValueError):  # it has gone by itself
+        pass
+
+
+async def _http(port: int, method: str, path: str) -> Any:
+    """One HTTP/1.1 exchange; the JSON of its body."""
+    async with asyncio.timeout(HTTP_SECONDS):
+        reader, writer = await asyncio.open_connection(HOST, port)
+        try:
+            writer.write(f"{method} {path} HTTP/1.1\r\nHost: {HOST}:{port}\r\nConnection: close\r\n\r\n".encode())
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+            _, found, length = head.partition("\r\ncontent-length:")
+            if not found:
+                raise ValueError("no content length")
+            body = await reader.readexactly(min(int(length.split("\r\n", 1)[0]), MESSAGE_MAX_BYTES))
+        finally:
+            writer.close()
+    if path.startswith("/json/close/"):
+        return None
+    return json.loads(body)

@@ -1,0 +1,248 @@
+"""From what a caller names, a ref or a selector, to one element, looked at before anything is done with it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+
+from playwright.async_api import Error as PlaywrightError
+
+from guilds_browser.page_text import shown
+from guilds_browser.tab import FRAME_SECONDS, STEP_SECONDS, DocumentGoneError, ScriptError
+from guilds_wire.errors import ToolError, quoted
+from guilds_wire.schema import invalid_argument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from playwright.async_api import ElementHandle, Frame
+
+    from guilds_browser.calls import BrowserCall
+    from guilds_browser.tab import Document, Tab
+
+HINTS_MOST = 20_000
+"""Of how many refs it is kept where they were and what they stood on."""
+
+COVERED_LOOKS = 3
+COVERED_SECONDS = 0.1
+"""What slides away by itself gets this long to do so before it is told."""
+
+MATCHES_SHOWN = 5
+_REF = re.compile(r"e([1-9]\d{0,9})")
+
+
+class Element:
+    """One element, as it was when it was looked at. `label` is for the reader: `e12 button "Save"`."""
+
+    __slots__ = ("document", "number", "state")
+
+    def __init__(self, document: Document, number: int, state: dict[str, Any]) -> None:
+        self.document = document
+        self.number = number
+        self.state = state
+
+    @property
+    def label(self) -> str:
+        return label(self.number, self.state["role"], self.state["name"])
+
+    async def handle(self, call: BrowserCall) -> ElementHandle:
+        """Playwright's handle of this very node. Raises ToolError(`not_found`) when it has gone meanwhile."""
+        found = await call.tab.handle(self.document, self.number)
+        if found is None:
+            raise gone(self.number, self.state["role"], self.state["name"])
+        return found
+
+    async def ask(self, function: str, *arguments: Any) -> Any:
+        """What a function of snapshot.js says of it."""
+        return await self.document.call(function, self.number, *arguments)
+
+
+def label(number: int, role: str, name: str) -> str:
+    """How an element is named to the reader."""
+    name = shown(name)
+    return f'e{number} {role} "{name}"' if name else f"e{number} {role}"
+
+
+def gone(number: int, role: str, name: str) -> ToolError:
+    """The error for a ref whose node is no longer in a page."""
+    what = f'{role} "{shown(name)}"' if name else role
+    return ToolError(
+        "not_found",
+        f"e{number}{f' ({what})' if what else ''} is gone: the page has changed. Take a browser_snapshot.",
+    )
+
+
+async def locate(call: BrowserCall, target: str, *, aim: bool = False) -> Element:
+    """The one element that a ref or a selector stands for; with `aim` scrolled into view and looked at for cover.
+
+    The call's tab becomes the one that the element is in. Raises ToolError: `not_found`, `ambiguous_match`,
+    `conflict` for a ref whose node has another role by now, `invalid_arguments` for what is no selector.
+    """
+    reference = _REF.fullmatch(target.strip())
+    number = int(reference[1]) if reference else await _number_of_selector(call, target)
+    element = await _look(call, number, aim)
+    was, now = element.state["was"], element.state["role"]
+    if was != now:
+        raise ToolError(
+            "conflict",
+            f"{label(number, was, element.state['name'])} is a {now} now: the page has changed. "
+            "Take a browser_snapshot.",
+        )
+    return element
+
+
+async def aim(call: BrowserCall, target: str) -> Element:
+    """The element, ready to be clicked or typed into. Raises ToolError as `locate` does, and `conflict` when it is
+    covered, disabled, invisible or without size.
+    """
+    element = await locate(call, target, aim=True)
+    for _ in range(COVERED_LOOKS):
+        if not element.state.get("cover") and (element.state.get("point") or not element.state["shown"]):
+            break
+        await asyncio.sleep(COVERED_SECONDS)
+        element = await _look(call, element.number, aim=True)
+    state = element.state
+    if state["disabled"]:
+        raise ToolError("conflict", f"{element.label} is disabled; what enables it has to be done first.")
+    if not state["shown"]:
+        raise ToolError("conflict", f"{element.label} is not visible; take a browser_snapshot to see what is.")
+    if not all(state["box"]):
+        raise ToolError("conflict", f"{element.label} has no size ({state['box'][0]:.0f} by {state['box'][1]:.0f}).")
+    if not state["point"]:
+        raise ToolError("conflict", f"{element.label} lies outside of what can be scrolled into view.")
+    if cover := state.get("cover"):
+        by = label(cover["number"], cover["role"], cover["name"])
+        raise ToolError("conflict", f"{element.label} is covered by {by}; dismiss it first.")
+    return element
+
+
+def remember(call: BrowserCall, document: Document, lines: dict[int, str], tab: Tab) -> None:
+    """Keep where refs are and what they stand on, for the next call and for when they are gone."""
+    hints = call.browser.hints
+    for number, what in lines.items():
+        hints.pop(number, None)
+        hints[number] = (tab.target_id, document.frame_id, what)
+    while len(hints) > HINTS_MOST:
+        del hints[next(iter(hints))]
+
+
+async def _look(call: BrowserCall, number: int, aim: bool) -> Element:
+    """Find the document that knows a ref, and what it says of it. Raises ToolError(`not_found`)."""
+    hint = call.browser.hints.get(number)
+    if hint and (tab := call.browser.tabs.get(hint[0])):
+        element = await _look_in(call, tab, hint[1], number, aim)
+        if element:
+            return element
+    tabs = [call.tab, *(tab for tab in call.browser.tabs.values() if tab is not call.tab)]
+    for tab in tabs:
+        for frame_id in await _frames_of(tab):
+            element = await _look_in(call, tab, frame_id, number, aim)
+            if element:
+                return element
+    raise gone(number, hint[2] if hint else "", "")
+
+
+async def _look_in(call: BrowserCall, tab: Tab, frame_id: str, number: int, aim: bool) -> Element | None:
+    """The element, when the frame's document has it. Raises ToolError(`not_found`) when it had it."""
+    first, limit = call.browser.refs(1)
+    try:
+        document, known = await tab.ask(frame_id, "has", number)
+        if not known:
+            return None
+        if tab is not call.tab:
+            call.tab = tab
+            call.browser.make_current(tab)
+            await call.to_front()
+        state = await document.call("inspect", number, aim, first, limit)
+    except (DocumentGoneError, ScriptError):
+        return None
+    if state["state"] == "gone":
+        raise gone(number, state["role"], state["name"])
+    call.browser.refs_used(state["next"])
+    remember(call, document, {number: f'{state["role"]} "{shown(state["name"])}"'}, tab)
+    return Element(document, number, state)
+
+
+async def _frames_of(tab: Tab) -> list[str]:
+    try:
+        async with asyncio.timeout(FRAME_SECONDS):
+            return await tab.frame_ids()
+    except (PlaywrightError, TimeoutError):  # a tab that hangs has no ref that could be used
+        return []
+
+
+async def _number_of_selector(call: BrowserCall, selector: str) -> int:
+    """The ref of the one element that a Playwright selector matches, in whatever frame."""
+    total = 0
+    found: list[dict[str, Any]] = []
+    for frame in call.tab.page.frames:
+        count, numbers = await _matches_in(call, frame, selector)
+        total += count
+        found += numbers
+    if total == 0:
+        raise ToolError("not_found", f"no element matches {quoted(selector)}. Take a browser_snapshot.")
+    if total > 1:
+        first = "; ".join(label(each["number"], each["role"], each["name"][:60]) for each in found[:MATCHES_SHOWN])
+        some = "the first five: " if total > MATCHES_SHOWN else ""
+        raise ToolError("ambiguous_match", f"{quoted(selector)} matches {total} elements; {some}{first}")
+    if not found:
+        raise ToolError("conflict", f"what {quoted(selector)} matches can't be reached; take a browser_snapshot.")
+    return int(found[0]["number"])
+
+
+async def _matches_in(call: BrowserCall, frame: Frame, selector: str) -> tuple[int, list[dict[str, Any]]]:
+    """How many elements of one frame match, and the refs of the first ones."""
+    key = "_" + os.urandom(12).hex()
+    try:
+        async with asyncio.timeout(STEP_SECONDS):
+            count = await frame.locator(selector).evaluate_all(_KEEP, [key, MATCHES_SHOWN])
+    except PlaywrightError as problem:
+        if frame is not call.tab.page.main_frame and "while parsing" not in str(problem):
+            return 0, []  # a frame that went away meanwhile
+        raise invalid_argument("target", f"{quoted(selector)} is no ref and no selector: {_reason(problem)}") from None
+    if not count:
+        return 0, []
+    frame_ids = await call.tab.frame_ids()
+    if frame is not call.tab.page.main_frame:
+        frame_ids = frame_ids[1:]
+    try:
+        for frame_id in frame_ids:
+            numbers = await _adopted(call, frame_id, key, min(count, MATCHES_SHOWN))
+            if numbers:
+                return count, numbers
+    finally:
+        await frame.evaluate(_DROP, key)
+    return count, []
+
+
+async def _adopted(call: BrowserCall, frame_id: str, key: str, count: int) -> list[dict[str, Any]]:
+    """The refs of the nodes that a document's own world holds under a key; none when it is another document."""
+    numbers = []
+    for index in range(count):
+        first, limit = call.browser.refs(MATCHES_SHOWN)
+        try:
+            document = await call.tab.document(frame_id)
+            found = await call.tab.adopt(document, f"globalThis[{key!r}]?.[{index}]", first, limit)
+        except DocumentGoneError:  # it has navigated since its worlds were found
+            call.tab.forget_world(frame_id)
+            found = None
+        if found is None:
+            break
+        call.browser.refs_used(found["next"])
+        remember(call, document, {found["number"]: f'{found["role"]} "{shown(found["name"])}"'}, call.tab)
+        numbers.append(found)
+    return numbers
+
+
+def _reason(problem: PlaywrightError) -> str:
+    return (str(problem).splitlines() or ["?"])[0].rpartition("Error: ")[2][:160]
+
+
+_KEEP = """(elements, [key, most]) => {
+  if (elements.length) { const kept = []; for (let i = 0; i < elements.length && i < most; i++) kept[i] = elements[i]
+    globalThis[key] = kept }
+  return elements.length
+}"""
+_DROP = "key => { delete globalThis[key] }"

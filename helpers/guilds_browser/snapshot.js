@@ -1,0 +1,860 @@
+/* What the broker runs in each document, in an isolated world: the snapshot, refs, and looks before and after an act.
+
+   Refs live here, since only the document knows which node is which. Their numbers are handed out by the broker,
+   so that no number ever stands for two nodes, whatever document they are in. Nothing here changes the page, but
+   for scrolling and the caret, which an act needs. The page's own scripts can neither see nor change this world. */
+((version) => {
+'use strict'
+const NAME_MOST = 120, TEXT_MOST = 500, FULL_TEXT_MOST = 5000, OPTIONS_MOST = 12, HREF_MOST = 80, GONE_MOST = 1000
+const FRAMES_MOST = 50, CLOSED_MOST = 200, DEPTH_MOST = 60
+
+/* Kept over a newer version of this file: refs must outlive it. */
+const kept = globalThis.guildsKept ??= {
+  numbers: new WeakMap(),   // node → its number
+  nodes: new Map(),         // number → {node: WeakRef, role, name} as it was last shown
+  closedRoots: new WeakMap(),
+  clickable: new WeakSet(), // nodes with a click listener, as the broker found
+  next: 1, limit: 1,
+}
+
+// ---- text
+
+/* White space folded; control characters and those that turn the direction of text around are left out. */
+const clean = (text) => text.replace(/[\p{Cc}\s]+/gu, ' ').replace(/[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]/g,
+  (c) => c >= '\ud800' && c <= '\udfff' ? c : '').trim()
+const cut = (text, most = NAME_MOST) => {
+  if (text.length <= most) return text
+  const end = most - 1
+  return text.slice(0, /[\ud800-\udbff]/.test(text[end - 1]) ? end - 1 : end) + '…'
+}
+const quoted = (text, most = NAME_MOST) => '"' + cut(clean(text), most).replace(/["\\]/g, '\\$&') + '"'
+const bytesOf = (text) => {
+  let bytes = 0
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i)
+    bytes += c < 0x80 ? 1 : c < 0x800 || (c >= 0xd800 && c <= 0xdfff) ? 2 : 3
+  }
+  return bytes
+}
+
+// ---- roles (HTML-AAM, WAI-ARIA 1.2)
+
+const ARIA_ROLES = new Set(('alert alertdialog application article banner blockquote button caption cell checkbox code ' +
+  'columnheader combobox complementary contentinfo definition deletion dialog directory document emphasis feed figure ' +
+  'form generic grid gridcell group heading img image insertion link list listbox listitem log main marquee math menu ' +
+  'menubar menuitem menuitemcheckbox menuitemradio meter navigation none note option paragraph presentation ' +
+  'progressbar radio radiogroup region row rowgroup rowheader scrollbar search searchbox separator slider spinbutton ' +
+  'status strong subscript superscript suggestion switch tab table tablist tabpanel term textbox time timer toolbar ' +
+  'tooltip tree treegrid treeitem').split(' '))
+const INTERACTIVE = new Set(('button link textbox searchbox checkbox radio combobox listbox menuitem menuitemcheckbox ' +
+  'menuitemradio option slider spinbutton switch tab treeitem summary date time month week datetime color file ' +
+  'scrollbar').split(' '))
+const NAMED_BY_CONTENT = new Set(('button link checkbox radio menuitem menuitemcheckbox menuitemradio option switch tab ' +
+  'treeitem heading columnheader rowheader tooltip summary').split(' '))
+const NEVER_NAMED = new Set('generic paragraph none code emphasis strong deletion insertion subscript superscript'.split(' '))
+/* Structure that is worth a line only for what is in it. */
+const TRANSPARENT = new Set(('generic none paragraph rowgroup code emphasis strong deletion insertion subscript ' +
+  'superscript time caption blockquote legend').split(' '))
+/* Structure that is dropped when it has no name and one child. */
+const COLLAPSED = new Set('listitem cell gridcell term definition figure group document article'.split(' '))
+const INPUT_ROLES = {
+  button: 'button', submit: 'button', reset: 'button', image: 'button', checkbox: 'checkbox', radio: 'radio',
+  range: 'slider', number: 'spinbutton', search: 'searchbox', file: 'file', color: 'color', date: 'date', time: 'time',
+  month: 'month', week: 'week', 'datetime-local': 'datetime', hidden: null,
+}
+const TAG_ROLES = {
+  button: 'button', textarea: 'textbox', option: 'option', optgroup: 'group', summary: 'summary', nav: 'navigation',
+  main: 'main', article: 'article', search: 'search', table: 'table', thead: 'rowgroup', tbody: 'rowgroup',
+  tfoot: 'rowgroup', tr: 'row', ul: 'list', ol: 'list', menu: 'list', li: 'listitem', dl: 'list', dt: 'term',
+  dd: 'definition', dialog: 'dialog', h1: 'heading', h2: 'heading', h3: 'heading', h4: 'heading', h5: 'heading',
+  h6: 'heading', figure: 'figure', hr: 'separator', progress: 'progressbar', meter: 'meter', output: 'status',
+  details: 'group', fieldset: 'group', p: 'paragraph', iframe: 'iframe', frame: 'iframe', video: 'video',
+  audio: 'audio', canvas: 'canvas', math: 'math', blockquote: 'blockquote', code: 'code', em: 'emphasis',
+  strong: 'strong', del: 'deletion', ins: 'insertion', sub: 'subscript', sup: 'superscript', time: 'time',
+  caption: 'caption', legend: 'legend',
+}
+const SECTIONING = 'article, aside, main, nav, section, [role=article], [role=complementary], [role=main], [role=navigation], [role=region]'
+const SKIPPED = new Set(('script style noscript template head meta link title base param source track colgroup col ' +
+  'datalist object embed').split(' '))
+
+const tagOf = (el) => el.localName
+const isHtml = (el) => el.namespaceURI === 'http://www.w3.org/1999/xhtml'
+
+const isFocusable = (el) => el.tabIndex >= 0 || el.hasAttribute('tabindex') || isEditableRoot(el)
+
+const isEditableRoot = (el) => el.isContentEditable === true && !(el.parentElement && el.parentElement.isContentEditable)
+
+const tableCellRole = (el) => {
+  const grid = el.closest('table, [role=grid], [role=treegrid]')
+  const role = grid && grid.getAttribute('role')
+  return role === 'grid' || role === 'treegrid' ? 'gridcell' : 'cell'
+}
+
+const nativeRole = (el) => {
+  const tag = tagOf(el)
+  if (!isHtml(el)) {
+    if (tag === 'a') return el.hasAttribute('href') || el.hasAttribute('xlink:href') ? 'link' : 'generic'
+    return tag === 'svg' && (authorName(el) || svgTitle(el)) ? 'image' : 'generic'
+  }
+  switch (tag) {
+    case 'a': case 'area': return el.hasAttribute('href') ? 'link' : 'generic'
+    case 'input': {
+      const type = el.type
+      const role = type in INPUT_ROLES ? INPUT_ROLES[type] : 'textbox'
+      return el.list && (role === 'textbox' || role === 'searchbox') ? 'combobox' : role
+    }
+    case 'select': return el.multiple || el.size > 1 ? 'listbox' : 'combobox'
+    case 'img': return el.getAttribute('alt') === '' && !authorName(el) && !el.title ? 'none' : 'image'
+    case 'header': return el.closest(SECTIONING) ? 'generic' : 'banner'
+    case 'footer': return el.closest(SECTIONING) ? 'generic' : 'contentinfo'
+    case 'aside': return el.parentElement && el.parentElement.closest(SECTIONING.replace('main, ', '').replace(', [role=main]', '')) && !authorName(el) ? 'generic' : 'complementary'
+    case 'section': return authorName(el) ? 'region' : 'generic'
+    case 'form': return authorName(el) ? 'form' : 'generic'
+    case 'td': return tableCellRole(el)
+    case 'th': return el.scope === 'row' || el.scope === 'rowgroup' || (!el.scope && el.parentElement &&
+      el.parentElement.closest('tbody, tfoot') && el.cellIndex === 0 && !el.closest('thead')) ? 'rowheader' : 'columnheader'
+  }
+  return TAG_ROLES[tag] || 'generic'
+}
+
+const roleOf = (el) => {
+  const given = el.getAttribute('role')
+  let role = null
+  if (given) {
+    for (const token of given.trim().toLowerCase().split(/\s+/)) {
+      if (!ARIA_ROLES.has(token)) continue
+      if ((token === 'region' || token === 'form') && !authorName(el)) continue
+      role = token
+      break
+    }
+    if (role === 'img') role = 'image'
+    if (role === 'directory') role = 'list'
+    // What can be reached is not presentational (WAI-ARIA, "Presentational Roles Conflict Resolution").
+    if ((role === 'none' || role === 'presentation') && (isFocusable(el) || el.hasAttribute('aria-label'))) role = null
+    if (role === 'presentation') role = 'none'
+  }
+  if (!role) role = nativeRole(el)
+  if (role === 'generic' && isEditableRoot(el)) return 'textbox'
+  return role
+}
+
+// ---- names (accname 1.2)
+
+const authorName = (el) => {
+  const ids = el.getAttribute('aria-labelledby')
+  if (ids) {
+    const root = el.getRootNode()
+    const parts = []
+    for (const id of ids.trim().split(/\s+/)) {
+      const other = root.getElementById ? root.getElementById(id) : null
+      if (other) parts.push(partName(other, 0))
+    }
+    const joined = clean(parts.join(' '))
+    if (joined) return joined
+  }
+  return clean(el.getAttribute('aria-label') || '')
+}
+
+const svgTitle = (el) => {
+  for (const child of el.children) if (child.localName === 'title') return clean(child.textContent || '')
+  return ''
+}
+
+/* The name of an element as a part of another's, or the text that stands for it. */
+const partName = (el, depth) => {
+  const own = clean(el.getAttribute('aria-label') || '')
+  if (own) return own
+  const tag = tagOf(el)
+  if (tag === 'img' || tag === 'area') return el.alt || el.title || ''
+  if (tag === 'svg') return svgTitle(el)
+  if (tag === 'input') {
+    if (['button', 'submit', 'reset', 'image'].includes(el.type)) return buttonText(el)
+    if (['checkbox', 'radio', 'password', 'file', 'hidden'].includes(el.type)) return ''
+    return el.value
+  }
+  if (tag === 'textarea') return el.value
+  if (tag === 'select') return [...el.selectedOptions].map((option) => option.text).join(' ')
+  return contentText(el, depth) || el.title || ''
+}
+
+const buttonText = (el) => {
+  if (el.type === 'image') return el.alt || el.title || el.value || 'Submit'
+  if (el.value) return el.value
+  return el.type === 'submit' ? 'Submit' : el.type === 'reset' ? 'Reset' : ''
+}
+
+const INLINE = new Set(['inline', 'contents'])
+
+/* The text in an element, hidden parts left out, blocks apart. Stops once there is more than a name can hold. */
+const contentText = (el, depth = 0) => {
+  if (depth > DEPTH_MOST) return ''
+  let text = pseudoText(el, '::before')
+  for (const child of childrenOf(el)) {
+    if (text.length > NAME_MOST * 4) break
+    if (child.nodeType === 3) { text += child.nodeValue; continue }
+    if (child.nodeType !== 1 || SKIPPED.has(tagOf(child)) || child.getAttribute('aria-hidden') === 'true') continue
+    if (tagOf(child) === 'br') { text += ' '; continue }
+    if (!isShown(child)) continue
+    const part = partName(child, depth + 1)
+    text += INLINE.has(getComputedStyle(child).display) ? part : ' ' + part + ' '
+  }
+  return text + pseudoText(el, '::after')
+}
+
+const pseudoText = (el, which) => {
+  const content = getComputedStyle(el, which).content
+  if (!content || content === 'none' || content === 'normal' || content[0] !== '"') return ''
+  try { return JSON.parse(content.split('" / "')[0].replace(/([^"])$/, '$1')) } catch { return '' }
+}
+
+const labelText = (label, field) => {
+  const walk = (el, depth) => {
+    let text = ''
+    for (const child of childrenOf(el)) {
+      if (child === field || text.length > NAME_MOST * 4) continue
+      if (child.nodeType === 3) text += child.nodeValue
+      else if (child.nodeType === 1 && !SKIPPED.has(tagOf(child)) && isShown(child) && depth < DEPTH_MOST) {
+        const inner = child.contains(field) ? walk(child, depth + 1) : partName(child, depth)
+        text += INLINE.has(getComputedStyle(child).display) ? inner : ' ' + inner + ' '
+      }
+    }
+    return text
+  }
+  return clean(label.getAttribute('aria-label') || walk(label, 0))
+}
+
+const nameOf = (el, role) => {
+  if (NEVER_NAMED.has(role) && !kept.clickable.has(el)) return ''
+  const given = authorName(el)
+  if (given) return given
+  const tag = tagOf(el)
+  if (isHtml(el)) {
+    if (el.labels && el.labels.length) {
+      const text = clean([...el.labels].map((label) => labelText(label, el)).join(' '))
+      if (text) return text
+    }
+    switch (tag) {
+      case 'input':
+        if (['button', 'submit', 'reset', 'image'].includes(el.type)) return clean(buttonText(el))
+        return clean(el.title || el.placeholder || '')
+      case 'textarea': return clean(el.title || el.placeholder || '')
+      case 'img': case 'area': return clean(el.alt || el.title || '')
+      case 'option': case 'optgroup': return clean(el.label || '')
+      case 'fieldset': { const legend = el.querySelector(':scope > legend'); if (legend) return clean(contentText(legend)); break }
+      case 'figure': { const caption = el.querySelector('figcaption'); if (caption) return clean(contentText(caption)); break }
+      case 'table': if (el.caption) return clean(contentText(el.caption)); break
+    }
+  } else if (tag === 'svg') return svgTitle(el)
+  if (NAMED_BY_CONTENT.has(role)) {
+    const text = clean(contentText(el))
+    if (text) return text
+  }
+  return clean(el.title && typeof el.title === 'string' ? el.title : el.getAttribute('aria-placeholder') || '')
+}
+
+// ---- visibility and children
+
+const isShown = (el) => el.checkVisibility({visibilityProperty: true}) ||
+  (getComputedStyle(el).display === 'contents' && getComputedStyle(el).visibility === 'visible')
+
+const rootOf = (el) => el.shadowRoot || kept.closedRoots.get(el) || null
+
+/* The children as they are laid out: a shadow root's in place of a host's, what is assigned in place of a slot's. */
+const childrenOf = (node) => {
+  const root = node.nodeType === 1 ? rootOf(node) : null
+  if (root) return root.childNodes
+  if (node.nodeType === 1 && node.localName === 'slot' && node.assignedNodes) {
+    const assigned = node.assignedNodes()
+    if (assigned.length) return assigned
+  }
+  return node.childNodes
+}
+
+const canScroll = (el, horizontal) => {
+  const over = horizontal ? el.scrollWidth - el.clientWidth : el.scrollHeight - el.clientHeight
+  if (over < 2 || el.clientHeight < 20 || el.clientWidth < 20) return false
+  const style = getComputedStyle(el)
+  const overflow = horizontal ? style.overflowX : style.overflowY
+  return overflow === 'auto' || overflow === 'scroll' || overflow === 'overlay'
+}
+
+const isPanel = (el) => el !== document.documentElement && el !== document.body && (canScroll(el, false) || canScroll(el, true))
+
+const isClickable = (el, parent) => {
+  if (kept.clickable.has(el) || el.hasAttribute('onclick') || (el.hasAttribute('tabindex') && el.tabIndex >= 0)) return true
+  if (tagOf(el) === 'label' || getComputedStyle(el).cursor !== 'pointer') return false
+  return !parent || getComputedStyle(parent).cursor !== 'pointer'  // the cursor is inherited: the outermost counts
+}
+
+const isDisabled = (el) => el.matches(':disabled') || !!el.closest('[aria-disabled=true]')
+
+// ---- refs
+
+const refOf = (el) => {
+  let number = kept.numbers.get(el)
+  if (!number) {
+    if (kept.next >= kept.limit) return null
+    number = kept.next++
+    kept.numbers.set(el, number)
+    kept.nodes.set(number, {node: new WeakRef(el), role: '', name: ''})
+  }
+  return number
+}
+
+const remember = (number, role, name) => {
+  const entry = kept.nodes.get(number)
+  entry.role = role
+  entry.name = name
+}
+
+const forgetDead = () => {
+  if (kept.nodes.size < GONE_MOST) return
+  let gone = 0
+  for (const [number, entry] of [...kept.nodes].reverse()) if (!entry.node.deref() && ++gone > GONE_MOST) kept.nodes.delete(number)
+}
+
+const elementOf = (number) => {
+  const el = kept.nodes.get(number)?.node.deref()
+  return el && el.isConnected && el.ownerDocument === document ? el : null
+}
+
+// ---- the tree
+
+/* One node that may become a line: `kids` are more of them and strings of text. */
+class Entry {
+  constructor(el, role, parent, depth) {
+    this.el = el; this.role = role; this.parent = parent; this.depth = depth
+    this.kids = []; this.acts = false; this.scrolls = false; this.line = null; this.taken = false
+  }
+}
+
+class Text {
+  constructor(text, el, parent) { this.text = text; this.el = el; this.parent = parent; this.line = null; this.taken = false }
+}
+
+class Walk {
+  constructor() {
+    this.count = 0
+    this.suspects = []  // elements that may hold a closed shadow root
+    const modals = document.querySelectorAll('dialog:modal')
+    this.modal = modals.length ? modals[modals.length - 1] : null
+  }
+
+  into(entry, node, parentElement, depth, quiet) {
+    let text = ''
+    const put = () => {
+      const words = quiet ? '' : clean(text)
+      text = ''
+      if (words) { entry.kids.push(new Text(words, parentElement, entry)); this.count++ }
+    }
+    for (const child of childrenOf(node)) {
+      if (child.nodeType === 3) { if (!quiet) text += child.nodeValue; continue }
+      if (child.nodeType !== 1) continue
+      const tag = tagOf(child)
+      if (SKIPPED.has(tag)) continue
+      if (tag === 'br') { text += ' '; continue }
+      if (depth > 400 || child.getAttribute('aria-hidden') === 'true' || child.inert) continue
+      if (this.modal && !this.modal.contains(child) && !contains(child, this.modal)) continue
+      let hidden = false
+      if (!child.checkVisibility({visibilityProperty: true})) {
+        const style = getComputedStyle(child)
+        if (style.display === 'none') continue
+        if (style.display !== 'contents') hidden = true  // a child may be visible again
+        else if (style.visibility !== 'visible') hidden = true
+      }
+      const role = hidden ? 'generic' : roleOf(child)
+      if (role === null) continue
+      if (!hidden && !child.shadowRoot && (tag.includes('-') || (!child.firstChild && tag in HOSTS))) this.suspect(child)
+      const acts = !hidden && (INTERACTIVE.has(role) || isClickable(child, parentElement))
+      const scrolls = !hidden && child.firstElementChild !== null && isPanel(child)
+      if (!acts && !scrolls && TRANSPARENT.has(role)) {
+        const inline = role !== 'paragraph' && INLINE.has(getComputedStyle(child).display)
+        if (!inline) put()
+        if (inline && !hidden && !quiet) {
+          // inline text joins its surroundings, unless there is more in it than text
+          if (!child.firstElementChild && !rootOf(child)) { text += child.textContent; continue }
+          put()
+        }
+        this.into(entry, child, child, depth + 1, quiet || hidden && !child.firstElementChild)
+        continue
+      }
+      put()
+      const made = new Entry(child, role, entry, depth)
+      made.acts = acts; made.scrolls = scrolls
+      entry.kids.push(made)
+      this.count++
+      if (role === 'iframe' || role === 'image' || tag === 'select' || tag === 'textarea' || tag === 'input' || role === 'canvas') continue
+      const covered = NAMED_BY_CONTENT.has(role) || role === 'textbox' || (acts && role === 'generic')
+      this.into(made, child, child, depth + 1, quiet || covered)
+    }
+    put()
+  }
+
+  suspect(el) { if (this.suspects.length < CLOSED_MOST && !kept.closedRoots.has(el)) this.suspects.push(el) }
+}
+
+const HOSTS = {div: 1, span: 1, section: 1, article: 1, main: 1, aside: 1, header: 1, footer: 1, nav: 1, p: 1}
+
+const contains = (outer, inner) => {
+  for (let node = inner; node; node = node.parentNode || node.host) if (node === outer) return true
+  return false
+}
+
+/* Leave out the structure that says nothing: empty, or without a name around a single child. */
+const collapse = (entry) => {
+  const kids = []
+  for (const kid of entry.kids) {
+    if (kid instanceof Text) { kids.push(kid); continue }
+    collapse(kid)
+    if (!kid.acts && !kid.scrolls && kid.role !== 'iframe') {
+      const bare = !authorName(kid.el)
+      if (!kid.kids.length && bare && !['image', 'heading', 'separator', 'progressbar', 'meter', 'status', 'alert', 'video', 'audio', 'canvas'].includes(kid.role)) continue
+      if (kid.role === 'separator' || (kid.role === 'image' && !nameOf(kid.el, 'image'))) continue
+      if (kid.kids.length === 1 && bare && COLLAPSED.has(kid.role) && !nameOf(kid.el, kid.role)) {
+        kid.kids[0].parent = entry
+        kids.push(kid.kids[0])
+        continue
+      }
+    }
+    kids.push(kid)
+  }
+  entry.kids = kids
+}
+
+const optionsOf = (select) => {
+  const shown = []
+  for (const option of select.options) {
+    if (shown.length >= OPTIONS_MOST) break
+    shown.push(cut(clean(option.text || option.label), 60).replace(/["\\|]/g, '\\$&'))
+  }
+  const more = select.options.length - shown.length
+  return ' of "' + shown.join('|') + (more > 0 ? '|… ' + more + ' more' : '') + '"'
+}
+
+const valueOf = (el, role) => {
+  const tag = tagOf(el)
+  if (tag === 'input' && isHtml(el)) {
+    if (el.type === 'password') return ' password' + (el.value ? ' (filled)' : '')
+    if (el.type === 'checkbox' || el.type === 'radio') return el.indeterminate ? ' [-]' : el.checked ? ' [x]' : ' [ ]'
+    if (el.type === 'file') return ' =' + quoted([...el.files].map((file) => file.name).join(', '))
+    if (['button', 'submit', 'reset', 'image'].includes(el.type)) return ''
+    return el.value ? ' =' + quoted(el.value) : ''
+  }
+  if (tag === 'textarea' && isHtml(el)) return el.value ? ' =' + quoted(el.value) : ''
+  if (tag === 'select' && isHtml(el)) return ' =' + quoted([...el.selectedOptions].map((option) => option.text).join(', ')) + optionsOf(el)
+  if (role === 'textbox' || role === 'searchbox' || role === 'combobox') {
+    const text = el.isContentEditable ? clean(contentText(el)) : ''
+    return text ? ' =' + quoted(text) : ''
+  }
+  if (tag === 'progress' || tag === 'meter') return el.position === -1 ? '' : ' =' + el.value
+  const now = el.getAttribute('aria-valuetext') || el.getAttribute('aria-valuenow')
+  return now && ['slider', 'spinbutton', 'progressbar', 'meter', 'scrollbar'].includes(role) ? ' =' + quoted(now) : ''
+}
+
+const statesOf = (el, role) => {
+  let states = ''
+  const aria = (name) => { const value = el.getAttribute('aria-' + name); return value === null ? '' : value.toLowerCase() }
+  const native = tagOf(el) === 'input' && (el.type === 'checkbox' || el.type === 'radio')
+  if (!native && ['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'].includes(role)) {
+    states += aria('checked') === 'true' ? ' [x]' : aria('checked') === 'mixed' ? ' [-]' : ' [ ]'
+  }
+  if (isDisabled(el)) states += ' disabled'
+  if (role === 'summary') states += el.parentElement && el.parentElement.open ? ' expanded' : ' collapsed'
+  else if (aria('expanded')) states += aria('expanded') === 'true' ? ' expanded' : ' collapsed'
+  if (role === 'option' && tagOf(el) === 'option' ? el.selected : aria('selected') === 'true') states += ' selected'
+  if (aria('pressed') && aria('pressed') !== 'false') states += ' pressed' + (aria('pressed') === 'mixed' ? '=mixed' : '')
+  if (aria('current') && aria('current') !== 'false') states += ' current'
+  if (el.required || aria('required') === 'true') states += ' required'
+  if (el.readOnly === true || aria('readonly') === 'true') states += ' readonly'
+  if (aria('invalid') && aria('invalid') !== 'false') states += ' invalid'
+  if (aria('busy') === 'true') states += ' busy'
+  if (el.getRootNode().activeElement === el && el !== document.body) states += ' focused'
+  return states
+}
+
+const linkOf = (el) => {
+  const href = clean(el.getAttribute('href') || el.getAttribute('xlink:href') || '')
+  return href && href.length <= HREF_MOST && !/^(javascript|data):/i.test(href) ? ' ' + href.replace(/ /g, '%20') : ''
+}
+
+const shownRole = (el, role, acts, scrolls) =>
+  TRANSPARENT.has(role) ? acts ? 'clickable' : 'panel' : role
+
+const describe = (el, role = roleOf(el)) => {
+  const acts = INTERACTIVE.has(role) || !TRANSPARENT.has(role)
+  const name = nameOf(el, role) || (TRANSPARENT.has(role) || kept.clickable.has(el) ? clean(authorName(el) || contentText(el)) : '')
+  return {role: shownRole(el, role, acts || !isPanel(el), isPanel(el)), name: cut(name)}
+}
+
+const lineOf = (entry, options) => {
+  if (entry instanceof Text) return quoted(entry.text, options.full ? FULL_TEXT_MOST : TEXT_MOST)
+  const {el, role} = entry
+  const needsRef = entry.acts || entry.scrolls || role === 'iframe'
+  let name = nameOf(el, role)
+  if (!name && entry.acts && !INTERACTIVE.has(role)) name = clean(contentText(el))
+  const shown = shownRole(el, role, entry.acts, entry.scrolls)
+  let line = shown + (name ? ' ' + quoted(name) : '')
+  entry.name = cut(name)
+  if (role === 'link') line += linkOf(el)
+  line += valueOf(el, role) + statesOf(el, role)
+  if (entry.scrolls) line += ' scrollable'
+  if (needsRef) {
+    const number = refOf(el)
+    if (number === null) return null
+    remember(number, shown, entry.name)
+    line = 'e' + number + ' ' + line
+  }
+  return line
+}
+
+const gap = (entry) => {
+  const el = entry.el
+  const box = el.getBoundingClientRect()
+  if (box.bottom < 0) return -box.bottom
+  return box.top > innerHeight ? box.top - innerHeight : 0
+}
+
+/* Take entries until the room is used up, those nearest the viewport first, each with what it stands in. */
+class Room {
+  constructor(options) {
+    this.options = options
+    this.characters = options.characters
+    this.bytes = options.bytes
+    this.taken = 0
+    this.short = false
+    this.full = false
+  }
+
+  take(entry, depthOf) {
+    const chain = []
+    for (let at = entry; at && !at.taken && at.parent !== undefined; at = at.parent) chain.push(at)
+    let characters = 0, bytes = 0
+    for (const at of chain) {
+      if (at.line === null) {
+        at.line = at.parent === null ? '' : lineOf(at, this.options)
+        if (at.line === null) { this.short = true; return false }
+      }
+      if (at.parent === null) continue
+      const indent = depthOf(at) * 1 + 1
+      characters += at.line.length + indent
+      bytes += bytesOf(at.line) + indent
+    }
+    if (characters > this.characters || bytes > this.bytes) { this.full = true; return false }
+    this.characters -= characters
+    this.bytes -= bytes
+    for (const at of chain) { at.taken = true; if (at.parent !== null) this.taken++ }
+    return true
+  }
+}
+
+const depthOf = (entry) => {
+  let depth = 0
+  for (let at = entry.parent; at && at.parent !== null; at = at.parent) depth++
+  return depth
+}
+
+const entriesOf = (root) => {
+  const found = []
+  const visit = (entry) => { for (const kid of entry.kids) { found.push(kid); if (kid.kids) visit(kid) } }
+  visit(root)
+  return found
+}
+
+/* options: next, limit (numbers for refs), characters, bytes, full, root (a ref, or 0 for all). */
+const snapshot = (options) => {
+  kept.next = Math.max(kept.next, options.next)
+  kept.limit = options.limit
+  forgetDead()
+  const top = options.root ? elementOf(options.root) : null
+  if (options.root && !top) return {gone: true}
+  const walk = new Walk()
+  const root = new Entry(null, '', null, 0)
+  if (top) {
+    walk.modal = null
+    walk.into(root, {nodeType: 0, childNodes: [top]}, top.parentElement, 0, false)
+  } else if (document.documentElement) walk.into(root, document.documentElement, document.documentElement, 0, false)
+  collapse(root)
+  root.line = ''
+  root.taken = true
+  const entries = entriesOf(root)
+  const room = new Room(options)
+  let all = true
+  for (const entry of entries) if (!room.take(entry, depthOf)) { all = false; break }
+  if (!all && !room.short && entries.length) {
+    for (const entry of entries) entry.taken = false
+    room.characters = options.characters; room.bytes = options.bytes; room.taken = 0; room.full = false
+    const near = entries.map((entry, index) => [gap(entry), index])
+    near.sort((a, b) => a[0] - b[0] || a[1] - b[1])
+    let misses = 0
+    for (const [, index] of near) {
+      if (!entries[index].taken && !room.take(entries[index], depthOf) && (room.short || ++misses > 40)) break
+    }
+  }
+  const lines = [], frames = []
+  const put = (entry, depth) => {
+    for (const kid of entry.kids) {
+      if (!kid.taken) continue
+      if (kid.role === 'iframe' && frames.length < FRAMES_MOST) frames.push([lines.length, depth + 1, kept.numbers.get(kid.el)])
+      lines.push(' '.repeat(depth) + kid.line)
+      if (kid.kids) put(kid, depth + 1)
+    }
+  }
+  put(root, 0)
+  globalThis.guilds.suspects = walk.suspects
+  return {
+    lines, frames, short: room.short, next: kept.next, left: entries.length - room.taken,
+    suspects: walk.suspects.length, needed: entries.length, ...page(),
+  }
+}
+
+const page = () => {
+  const top = document.scrollingElement || document.documentElement
+  const most = top ? top.scrollHeight - innerHeight : 0
+  return {
+    url: location.href, title: cut(clean(document.title), 200),
+    scroll: most > 1 ? Math.round(100 * Math.min(1, scrollY / most)) : 0,
+  }
+}
+
+// ---- looks before and after an act
+
+const pointOf = (el) => {
+  const boxes = el.getClientRects()
+  for (const box of boxes) {
+    const left = Math.max(0, box.left), right = Math.min(innerWidth, box.right)
+    const top = Math.max(0, box.top), bottom = Math.min(innerHeight, box.bottom)
+    if (right - left > 0 && bottom - top > 0) return [(left + right) / 2, (top + bottom) / 2]
+  }
+  return null
+}
+
+const deepest = (x, y) => {
+  let root = document, found = null
+  for (;;) {
+    const hit = root.elementFromPoint(x, y)
+    if (!hit || hit === found) return found
+    found = hit
+    const inner = rootOf(hit)
+    if (!inner) return found
+    root = inner
+  }
+}
+
+/* A part of the element, or the label that stands for it, is as good as itself. */
+const leadsTo = (hit, el) => {
+  for (let node = hit; node; node = node.assignedSlot || node.parentNode || node.host) {
+    if (node === el) return true
+    if (node.localName === 'label' && node.control === el) return true
+  }
+  if (el.localName === 'label' && el.control && hit === el.control) return true
+  return contains(el, hit)
+}
+
+/* Of what covers something, the part worth naming: the nearest with a role and a name, else the outermost block. */
+const coverOf = (hit, el) => {
+  let best = hit
+  for (let node = hit; node && node !== document.body && node !== document.documentElement; node = node.parentElement || node.getRootNode().host) {
+    if (contains(node, el)) break
+    best = node
+    const role = roleOf(node)
+    if (['dialog', 'alertdialog', 'alert', 'region', 'banner', 'navigation'].includes(role)) break
+  }
+  return best
+}
+
+/* The state of a node before an act. `aim` scrolls it into view and looks whether it can be hit. */
+const inspect = (number, aim, next, limit) => {
+  kept.next = Math.max(kept.next, next)
+  kept.limit = limit
+  const known = kept.nodes.get(number)
+  if (!known) return {state: 'unknown'}
+  const el = elementOf(number)
+  if (!el) return {state: 'gone', role: known.role, name: known.name}
+  const now = describe(el)
+  const state = {
+    state: 'here', was: known.role, tag: tagOf(el), type: isHtml(el) && tagOf(el) === 'input' ? el.type : '',
+    disabled: isDisabled(el), editable: isEditable(el), readonly: el.readOnly === true, multiple: el.multiple === true,
+    shown: isShown(el), ...now,
+  }
+  if (!known.role) { remember(number, now.role, now.name); state.was = now.role }
+  if (known.role === 'clickable' || known.role === 'panel') state.was = now.role === 'clickable' || now.role === 'panel' ? now.role : known.role
+  if (aim && state.shown) {
+    el.scrollIntoViewIfNeeded ? el.scrollIntoViewIfNeeded(true) : el.scrollIntoView({block: 'center', behavior: 'instant'})
+    const box = el.getBoundingClientRect()
+    state.box = [box.width, box.height]
+    const point = pointOf(el)
+    state.point = point
+    if (point) {
+      const hit = deepest(...point)
+      if (hit && !leadsTo(hit, el)) {
+        const cover = coverOf(hit, el)
+        const named = describe(cover)
+        state.cover = {number: refOf(cover), ...named}
+        if (state.cover.number) remember(state.cover.number, named.role, named.name)
+      }
+    }
+  }
+  state.next = kept.next
+  return state
+}
+
+const isEditable = (el) => {
+  if (el.isContentEditable) return true
+  if (!isHtml(el)) return false
+  const tag = tagOf(el)
+  return tag === 'textarea' || tag === 'input' && !['button', 'submit', 'reset', 'image', 'checkbox', 'radio', 'file', 'hidden', 'range', 'color'].includes(el.type)
+}
+
+/* The value of a field for the reader. */
+const readBack = (number) => {
+  const el = elementOf(number)
+  if (!el) return {gone: true}
+  if (tagOf(el) === 'input') {
+    if (el.type === 'password') return {secret: el.value.length > 0, length: el.value.length}
+    if (el.type === 'checkbox' || el.type === 'radio') return {checked: el.checked}
+    if (el.type === 'file') return {files: [...el.files].map((file) => file.name)}
+    return {value: el.value}
+  }
+  if (tagOf(el) === 'textarea') return {value: el.value}
+  if (tagOf(el) === 'select') return {options: [...el.selectedOptions].map((option) => clean(option.text || option.label))}
+  const checked = el.getAttribute('aria-checked')
+  if (checked !== null) return {checked: checked === 'true'}
+  return {value: el.innerText ?? el.textContent ?? ''}
+}
+
+/* Whether a password field holds this; the value itself leaves the page only as a yes or no. */
+const holds = (number, value) => elementOf(number)?.value === value
+
+const optionsFor = (number) => [...(elementOf(number)?.options || [])].map((option) => [clean(option.text || option.label), option.value, option.disabled])
+
+/* Focus a field and set the caret after its last character. */
+const caretToEnd = (number) => {
+  const el = elementOf(number)
+  if (!el) return false
+  el.focus()
+  if (el.isContentEditable) {
+    const range = document.createRange()
+    range.selectNodeContents(el)
+    range.collapse(false)
+    const selection = getSelection()
+    selection.removeAllRanges()
+    selection.addRange(range)
+  } else if (typeof el.setSelectionRange === 'function') {
+    try { el.setSelectionRange(el.value.length, el.value.length) } catch { /* a number or an email has no caret to set; focus put it at the end */ }
+  }
+  let active = document.activeElement
+  while (active && active !== el && rootOf(active) && rootOf(active).activeElement) active = rootOf(active).activeElement
+  return active === el || !!active && el.contains(active)
+}
+
+// ---- scrolling
+
+const panels = (horizontal) => {
+  const found = []
+  const visit = (node) => {
+    for (const child of childrenOf(node)) {
+      if (child.nodeType !== 1 || SKIPPED.has(tagOf(child))) continue
+      if (child !== document.body && child !== document.documentElement && canScroll(child, horizontal) && isShown(child)) {
+        const box = child.getBoundingClientRect()
+        const width = Math.min(box.right, innerWidth) - Math.max(box.left, 0)
+        const height = Math.min(box.bottom, innerHeight) - Math.max(box.top, 0)
+        if (width > 40 && height > 40) found.push([width * height, child])
+      }
+      visit(child)
+    }
+  }
+  if (document.documentElement) visit(document.documentElement)
+  return found.sort((a, b) => b[0] - a[0])
+}
+
+const windowOver = (horizontal) => {
+  const top = document.scrollingElement || document.documentElement
+  const over = horizontal ? top.scrollWidth - innerWidth : top.scrollHeight - innerHeight
+  const overflow = getComputedStyle(document.documentElement)[horizontal ? 'overflowX' : 'overflowY']
+  const body = document.body ? getComputedStyle(document.body)[horizontal ? 'overflowX' : 'overflowY'] : 'visible'
+  const barred = ['hidden', 'clip'].includes(overflow) || overflow === 'visible' && ['hidden', 'clip'].includes(body)
+  return barred ? 0 : over
+}
+
+const scroll = (options) => {
+  kept.next = Math.max(kept.next, options.next)
+  kept.limit = options.limit
+  const horizontal = options.direction === 'left' || options.direction === 'right'
+  const sign = options.direction === 'down' || options.direction === 'right' ? 1 : -1
+  let panel = null
+  if (options.number) {
+    panel = elementOf(options.number)
+    if (!panel) return {gone: true}
+    while (panel && !canScroll(panel, horizontal)) panel = panel.parentElement || panel.getRootNode().host || null
+    if (panel === document.body || panel === document.documentElement) panel = null
+    if (!panel && windowOver(horizontal) < 2) return {fixed: true}
+  } else {
+    const best = panels(horizontal)[0]
+    if (best && (windowOver(horizontal) < 2 || best[0] > innerWidth * innerHeight / 2)) panel = best[1]
+    if (!panel && windowOver(horizontal) < 2) return {fixed: true, frames: document.querySelectorAll('iframe').length}
+  }
+  const el = panel || document.scrollingElement || document.documentElement
+  const size = horizontal ? (panel ? el.clientWidth : innerWidth) : (panel ? el.clientHeight : innerHeight)
+  const whole = horizontal ? el.scrollWidth : el.scrollHeight
+  const at = () => Math.round(Math.abs(horizontal ? el.scrollLeft : el.scrollTop))
+  const before = at()
+  el.scrollBy({[horizontal ? 'left' : 'top']: sign * size, behavior: 'instant'})
+  const after = at()
+  const named = panel ? describe(panel) : null
+  const number = panel ? refOf(panel) : 0
+  if (number) remember(number, named.role, named.name)
+  return {number, name: named ? named.name : '', before, after, whole, atEnd: after + size >= whole - 1, atStart: after <= 0, next: kept.next}
+}
+
+// ---- screenshots
+
+let masks = []
+
+/* Paint every password field evenly: an animation changes what is seen, and nothing that the page could read. */
+const mask = () => {
+  const visit = (root) => {
+    for (const el of root.querySelectorAll('input[type=password]')) {
+      masks.push(el.animate(
+        {filter: ['contrast(0)', 'contrast(0)'], backgroundColor: ['#808080', '#808080'], color: ['#808080', '#808080'],
+          webkitTextFillColor: ['#808080', '#808080'], caretColor: ['#808080', '#808080']}, {duration: 1e9, fill: 'both'}))
+    }
+    for (const el of root.querySelectorAll('*')) { const inner = rootOf(el); if (inner) visit(inner) }
+  }
+  visit(document)
+  return masks.length
+}
+const unmask = () => { for (const animation of masks) animation.cancel(); masks = [] }
+
+const boxOf = (number) => {
+  const el = elementOf(number)
+  if (!el) return null
+  el.scrollIntoView({block: 'nearest', inline: 'nearest', behavior: 'instant'})
+  const box = el.getBoundingClientRect()
+  return [box.left + scrollX, box.top + scrollY, box.width, box.height]
+}
+
+// ---- for the broker
+
+/* The ref of a node that a selector found, with its role and name. */
+const adopt = (el, next, limit) => {
+  if (el.nodeType !== 1 || el.ownerDocument !== document) return null
+  kept.next = Math.max(kept.next, next)
+  kept.limit = limit
+  const number = refOf(el)
+  if (number === null) return null
+  const entry = kept.nodes.get(number)
+  const now = describe(el)
+  if (!entry.role) remember(number, now.role, now.name)
+  return {number, next: kept.next, ...now}
+}
+
+const adoptRoot = (host, root) => { kept.closedRoots.set(host, root) }
+const markClickable = (el) => { if (el.nodeType === 1 && el !== document.body && el !== document.documentElement) kept.clickable.add(el) }
+
+const headline = () => [location.href, document.title]
+
+globalThis.guilds = {
+  version, headline, snapshot, page, inspect, elementOf, readBack, holds, optionsFor, caretToEnd, scroll, mask, unmask, boxOf, adopt,
+  adoptRoot, markClickable, suspects: [], has: (number) => kept.nodes.has(number), used: () => kept.next,
+}
+})

@@ -1,0 +1,364 @@
+"""One tab: its DevTools sessions, its documents' isolated worlds, and what is run in them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+
+from playwright.async_api import Error as PlaywrightError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from playwright.async_api import BrowserContext, CDPSession, ElementHandle, Frame, JSHandle, Page
+
+WORLD = "guilds"
+"""The isolated world's name: a later process finds the world, and the refs in it, by this."""
+
+STEP_SECONDS = 5.0
+FRAME_SECONDS = 1.5
+TITLE_SECONDS = 0.5
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+with open(os.path.join(_HERE, "snapshot.js"), encoding="utf-8") as _file:
+    SNAPSHOT_SOURCE = _file.read()
+SNAPSHOT_VERSION = hashlib.sha256(SNAPSHOT_SOURCE.encode()).hexdigest()[:16]
+
+
+class DocumentGoneError(Exception):
+    """The document in which something was to be run is no longer there."""
+
+
+class ScriptError(Exception):
+    """A script of ours, or of the caller, threw; the text is what it threw."""
+
+
+class Document:
+    """One document: the session that reaches it, its frame, and its isolated world."""
+
+    __slots__ = ("frame_id", "session", "world")
+
+    def __init__(self, session: CDPSession, frame_id: str, world: str) -> None:
+        self.session = session
+        self.frame_id = frame_id
+        self.world = world
+
+    async def run(self, expression: str, *, seconds: float = STEP_SECONDS) -> Any:
+        """The value of an expression in the isolated world. Raises DocumentGoneError, ScriptError, TimeoutError."""
+        return (await self._evaluate(expression, seconds, returnByValue=True)).get("value")
+
+    async def call(self, function: str, *arguments: Any, seconds: float = STEP_SECONDS) -> Any:
+        """What a function of snapshot.js gives for plain arguments. Raises as `run` does."""
+        told = ",".join(json.dumps(argument) for argument in arguments)
+        return await self.run(f"guilds.{function}({told})", seconds=seconds)
+
+    async def object_id(self, expression: str) -> str | None:
+        """A handle of the object that an expression gives; None when it gives none. Raises as `run` does."""
+        found: str | None = (await self._evaluate(expression, STEP_SECONDS)).get("objectId")
+        return found
+
+    async def send(self, method: str, **parameters: Any) -> Any:
+        """A DevTools command on this document's session. Raises DocumentGoneError, TimeoutError."""
+        try:
+            async with asyncio.timeout(STEP_SECONDS):
+                return await self.session.send(method, parameters)
+        except PlaywrightError as problem:
+            raise DocumentGoneError(str(problem)) from problem
+
+    async def _evaluate(self, expression: str, seconds: float, **more: Any) -> Any:
+        parameters = {"uniqueContextId": self.world, "expression": expression, "awaitPromise": True, **more}
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await self.session.send("Runtime.evaluate", parameters)
+        except PlaywrightError as problem:
+            raise DocumentGoneError(str(problem)) from problem
+        if fault := answer.get("exceptionDetails"):
+            raise ScriptError(fault.get("exception", {}).get("description") or fault.get("text", ""))
+        return answer["result"]
+
+
+class Tab:
+    """A page of Chrome's, with its DevTools session."""
+
+    def __init__(self, page: Page, context: BrowserContext, session: CDPSession, target_id: str) -> None:
+        self.page = page
+        self.target_id = target_id
+        self.session = session
+        self.crashed = False
+        self.opener: str | None = None
+        self._context = context
+        self._frame_sessions: dict[str, tuple[CDPSession, Frame]] = {}
+        self._worlds: dict[tuple[int, str], str] = {}
+        self._page_worlds: dict[tuple[int, str], str] = {}
+        self._listen(session)
+
+    @classmethod
+    async def of_page(cls, page: Page, context: BrowserContext) -> Tab:
+        """The tab of a Playwright page. Raises PlaywrightError, TimeoutError."""
+        async with asyncio.timeout(STEP_SECONDS):
+            session = await context.new_cdp_session(page)
+            info = (await session.send("Target.getTargetInfo"))["targetInfo"]
+            await session.send("Page.enable")
+        tab = cls(page, context, session, info["targetId"])
+        tab.opener = info.get("openerId")
+        return tab
+
+    async def main(self) -> Document:
+        """The tab's main document. Raises DocumentGoneError, TimeoutError."""
+        return await self.document(self.target_id)
+
+    async def document(self, frame_id: str) -> Document:
+        """The document that a frame shows now, or showed a moment ago. Raises DocumentGoneError without a frame."""
+        session = await self._session_of(frame_id)
+        world = self._worlds.get((id(session), frame_id))
+        if world is not None:
+            return Document(session, frame_id, world)
+        document = Document(session, frame_id, await self._find_world(session, frame_id))
+        if await document.run("globalThis.guilds?.version", seconds=FRAME_SECONDS) != SNAPSHOT_VERSION:
+            await document.run(f"{SNAPSHOT_SOURCE}({json.dumps(SNAPSHOT_VERSION)})")
+        return document
+
+    async def ask(
+        self, frame_id: str, function: str, *arguments: Any, seconds: float = STEP_SECONDS
+    ) -> tuple[Document, Any]:
+        """What a function of snapshot.js gives in the document that a frame shows now, and that document.
+
+        Raises DocumentGoneError, ScriptError, TimeoutError.
+        """
+        for _ in range(3):
+            try:
+                document = await self.document(frame_id)
+                return document, await document.call(function, *arguments, seconds=seconds)
+            except DocumentGoneError:  # it has navigated since its world was found
+                self.forget_world(frame_id)
+        document = await self.document(frame_id)
+        return document, await document.call(function, *arguments, seconds=seconds)
+
+    async def frame_ids(self) -> list[str]:
+        """Every frame of the tab, the main one first."""
+        found = list(_ids_in((await self.session.send("Page.getFrameTree"))["frameTree"]))
+        await self._find_frame_sessions()
+        for session, _ in list(self._frame_sessions.values()):
+            try:
+                async with asyncio.timeout(FRAME_SECONDS):
+                    found += _ids_in((await session.send("Page.getFrameTree"))["frameTree"])
+            except (PlaywrightError, TimeoutError):
+                pass
+        return list(dict.fromkeys(found))
+
+    async def headline(self) -> tuple[str, str]:
+        """URL and title of what the tab shows, also when its page does not answer."""
+        try:
+            async with asyncio.timeout(TITLE_SECONDS):
+                _, (url, title) = await self.ask(self.target_id, "headline")
+        except (DocumentGoneError, ScriptError, TimeoutError, PlaywrightError):
+            try:
+                async with asyncio.timeout(TITLE_SECONDS):
+                    info = (await self.session.send("Target.getTargetInfo"))["targetInfo"]
+                url, title = info["url"], info["title"]
+            except (PlaywrightError, TimeoutError):
+                url, title = self.page.url, ""
+        return url, title
+
+    async def handle(self, document: Document, number: int) -> ElementHandle | None:
+        """Playwright's handle of the node with a ref; None when it is gone.
+
+        The two worlds share no object. The node crosses as a property of the page's window under a random name,
+        deleted by the script that takes it.
+        """
+        there = await document.object_id(f"guilds.elementOf({number})")
+        if there is None:
+            return None
+        node = (await document.send("DOM.describeNode", objectId=there))["node"]
+        across = (await document.send("DOM.resolveNode", backendNodeId=node["backendNodeId"]))["object"]["objectId"]
+        key = "_" + os.urandom(12).hex()
+        await document.send(
+            "Runtime.callFunctionOn",
+            objectId=across,
+            functionDeclaration="function (key) { globalThis[key] = this }",
+            arguments=[{"value": key}],
+        )
+        for frame in self._candidates(document):
+            try:
+                async with asyncio.timeout(STEP_SECONDS):
+                    taken = await frame.evaluate_handle(_TAKE, key)
+            except PlaywrightError:  # a frame that navigates meanwhile
+                continue
+            element = taken.as_element()
+            if element is not None:
+                return element
+            await taken.dispose()
+        return None
+
+    async def adopt(self, document: Document, expression: str, first: int, limit: int) -> dict[str, Any] | None:
+        """The ref, role and name of the node that an expression gives in the page's own world of a document, which
+        is given a ref between `first` and `limit` if it has none; None when the expression gives no node there.
+
+        Raises DocumentGoneError, TimeoutError.
+        """
+        world = self._page_worlds.get((id(document.session), document.frame_id))
+        if world is None:
+            return None
+        answer = await document.send("Runtime.evaluate", expression=expression, uniqueContextId=world)
+        object_id = answer["result"].get("objectId")
+        if object_id is None:
+            return None
+        node = (await document.send("DOM.describeNode", objectId=object_id))["node"]
+        context = await self._context_number(document)
+        here = await document.send("DOM.resolveNode", backendNodeId=node["backendNodeId"], executionContextId=context)
+        answer = await document.send(
+            "Runtime.callFunctionOn",
+            objectId=here["object"]["objectId"],
+            functionDeclaration=f"function () {{ return guilds.adopt(this, {first}, {limit}) }}",
+            returnByValue=True,
+        )
+        found: dict[str, Any] | None = answer["result"].get("value")
+        return found
+
+    async def bring_closed_roots(self, document: Document) -> bool:
+        """Hand the world the closed shadow roots of the elements that it suspects of one; whether there was any."""
+        listed = await document.object_id("guilds.suspects")
+        if listed is None:
+            return False
+        properties = (await document.send("Runtime.getProperties", objectId=listed, ownProperties=True))["result"]
+        hosts = [
+            entry["value"]["objectId"]
+            for entry in properties
+            if entry["name"].isdecimal() and entry.get("value", {}).get("subtype") == "node"
+        ]
+        described = await asyncio.gather(*(document.send("DOM.describeNode", objectId=host) for host in hosts))
+        context = None
+        for host, answer in zip(hosts, described, strict=True):
+            for root in answer["node"].get("shadowRoots", ()):
+                if root.get("shadowRootType") == "closed":
+                    context = context or await self._context_number(document)
+                    await self._bring_root(document, host, root["backendNodeId"], context)
+        return context is not None
+
+    async def frame_id_of(self, document: Document, number: int) -> str | None:
+        """The frame that an iframe element shows."""
+        element = await document.object_id(f"guilds.elementOf({number})")
+        if element is None:
+            return None
+        node = (await document.send("DOM.describeNode", objectId=element))["node"]
+        found: str | None = node.get("frameId")
+        return found
+
+    async def _bring_root(self, document: Document, host: str, backend_id: int, context: int) -> None:
+        root = (await document.send("DOM.resolveNode", backendNodeId=backend_id, executionContextId=context))["object"]
+        await document.send(
+            "Runtime.callFunctionOn",
+            objectId=host,
+            functionDeclaration="function (root) { guilds.adoptRoot(this, root) }",
+            arguments=[{"objectId": root["objectId"]}],
+        )
+
+    async def _context_number(self, document: Document) -> int:
+        """The world's number, which DOM.resolveNode wants. Asking for a world of a name that is there gives that."""
+        answer = await document.send("Page.createIsolatedWorld", frameId=document.frame_id, worldName=WORLD)
+        return int(answer["executionContextId"])
+
+    def _candidates(self, document: Document) -> list[Frame]:
+        """Playwright's frames that may be the document's, the likeliest first. Playwright tells no frame's id."""
+        if document.frame_id == self.target_id:
+            return [self.page.main_frame]
+        if known := self._frame_sessions.get(document.frame_id):
+            return [known[1]]
+        return self.page.frames[1:]
+
+    def forget_world(self, frame_id: str) -> None:
+        """What was known of a frame's document is of no use any more."""
+        self._worlds = {key: world for key, world in self._worlds.items() if key[1] != frame_id}
+        self._frame_sessions.pop(frame_id, None)
+
+    async def _session_of(self, frame_id: str) -> CDPSession:
+        if frame_id == self.target_id:
+            return self.session
+        if known := self._frame_sessions.get(frame_id):
+            return known[0]
+        owners = [self.session, *(session for session, _ in self._frame_sessions.values())]
+        for session in owners:
+            if frame_id in await _local_frames(session):
+                return session
+        await self._find_frame_sessions()
+        if known := self._frame_sessions.get(frame_id):
+            return known[0]
+        for session, _ in self._frame_sessions.values():
+            if frame_id in await _local_frames(session):
+                return session
+        raise DocumentGoneError(f"frame {frame_id} is gone")
+
+    async def _find_frame_sessions(self) -> None:
+        """A session for each frame that has a process of its own; Playwright refuses one for any other frame."""
+        known = {frame for _, frame in self._frame_sessions.values()}
+        for frame in self.page.frames[1:]:
+            if frame in known or frame.is_detached():
+                continue
+            try:
+                async with asyncio.timeout(FRAME_SECONDS):
+                    session = await self._context.new_cdp_session(frame)
+                    tree = (await session.send("Page.getFrameTree"))["frameTree"]
+            except (PlaywrightError, TimeoutError):
+                continue
+            self._listen(session)
+            self._frame_sessions[tree["frame"]["id"]] = (session, frame)
+
+    def _listen(self, session: CDPSession) -> None:
+        def created(event: dict[str, Any]) -> None:
+            context = event["context"]
+            data = context.get("auxData", {})
+            if context["name"] == WORLD:
+                self._worlds[id(session), data["frameId"]] = context["uniqueId"]
+            elif data.get("isDefault"):
+                self._page_worlds[id(session), data["frameId"]] = context["uniqueId"]
+
+        session.on("Runtime.executionContextCreated", created)
+
+    async def _find_world(self, session: CDPSession, frame_id: str) -> str:
+        """The world's unique id: numbers of worlds are used again by another renderer process, these are not.
+
+        Only with the Runtime domain enabled does Chrome tell them; it is disabled again, since it would send every
+        console message.
+        """
+        try:
+            async with asyncio.timeout(FRAME_SECONDS):
+                await session.send("Runtime.enable")
+                if (id(session), frame_id) not in self._worlds:
+                    await session.send("Page.createIsolatedWorld", {"frameId": frame_id, "worldName": WORLD})
+                await session.send("Runtime.disable")
+        except PlaywrightError as problem:
+            self._frame_sessions.pop(frame_id, None)
+            raise DocumentGoneError(str(problem)) from problem
+        world = self._worlds.get((id(session), frame_id))
+        if world is None:
+            raise DocumentGoneError("the frame has no document yet")
+        return world
+
+
+_TAKE = "key => { const node = globalThis[key]; delete globalThis[key]; return node }"
+
+
+async def dispose(handle: JSHandle) -> None:
+    """Let go of what Playwright holds in the page."""
+    try:
+        await handle.dispose()
+    except PlaywrightError:  # its document is gone, and the handle with it
+        pass
+
+
+async def _local_frames(session: CDPSession) -> list[str]:
+    try:
+        async with asyncio.timeout(FRAME_SECONDS):
+            return list(_ids_in((await session.send("Page.getFrameTree"))["frameTree"]))
+    except (PlaywrightError, TimeoutError):
+        return []
+
+
+def _ids_in(tree: dict[str, Any]) -> list[str]:
+    found = [tree["frame"]["id"]]
+    for child in tree.get("childFrames", ()):
+        found += _ids_in(child)
+    return found

@@ -1,0 +1,159 @@
+"""What an act causes in the moments after it: a navigation, a tab that opens or closes, a dialog, a download."""
+
+from __future__ import annotations
+
+import asyncio
+
+from guilds_browser.page_text import shown, shown_url
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from guilds_browser.calls import BrowserCall
+
+WATCH_SECONDS = 0.04
+NAVIGATION_SECONDS = 5.0
+DOWNLOAD_SECONDS = 5.0
+
+_EVENTS = (
+    "Page.frameStartedNavigating",
+    "Page.frameNavigated",
+    "Page.navigatedWithinDocument",
+    "Page.domContentEventFired",
+    "Page.frameStoppedLoading",
+)
+
+
+class Watch:
+    """Looks at the call's tab from before the act until `settle` has waited for what it caused."""
+
+    def __init__(self, call: BrowserCall) -> None:
+        self._call = call
+        self._tab = call.tab
+        self._changed = call.browser.signal
+        self._handlers: list[tuple[str, Any]] = []
+        self._started = False
+        self._committed = False
+        self._ready = False
+        self._stopped = False
+        self._within = False
+        self._pending = ""
+
+    async def __aenter__(self) -> Watch:
+        self._changed.clear()
+        for name in _EVENTS:
+            self._listen(name)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for name, handler in self._handlers:
+            self._tab.session.remove_listener(name, handler)
+
+    async def settle(self) -> None:
+        """Wait for what the act caused: at most 40 ms for it to show, and then until it is done.
+
+        What was found is in the call: `navigated`, notes, and the tab that is current now.
+        """
+        await self._wait(WATCH_SECONDS, lambda: self._started or self._within or self._call.browser.happened.anything())
+        if self._started:
+            await self._wait(NAVIGATION_SECONDS, lambda: self._ready or (self._stopped and not self._committed))
+        for download in self._call.browser.happened.downloads:
+            try:
+                await asyncio.wait_for(download.done.wait(), DOWNLOAD_SECONDS)
+            except TimeoutError:  # it goes on, and the result says so
+                pass
+        await self._tell_navigation()
+        await self._tell_tabs()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing at all has been seen."""
+        return not (self._started or self._within or self._call.browser.happened.anything())
+
+    async def _tell_navigation(self) -> None:
+        if self._started and not self._committed and not self._call.browser.happened.downloads:
+            if self._stopped:
+                self._call.notes.append("a navigation began and ended without a new page")
+            else:
+                self._call.notes.append(f"still loading {shown_url(self._pending)}")
+        elif self._committed or self._within:
+            url, title = await self._tab.headline()
+            self._call.navigated.append(url)
+            late = "" if self._ready or self._within else " (still loading)"
+            self._call.notes.append(f'url → {shown_url(url)} "{shown(title)}"{late}')
+
+    async def _tell_tabs(self) -> None:
+        call, browser = self._call, self._call.browser
+        if browser.happened.new_tabs:
+            tab = await browser.new_tab()
+            if tab is None:
+                call.notes.append("a tab opened and closed again")
+            else:
+                browser.make_current(tab)
+                call.tab = tab
+                await call.to_front()
+                await _until_loaded(tab)
+                url, title = await tab.headline()
+                call.notes.append(
+                    f'new tab {browser.position(tab)}: {shown_url(url)} "{shown(title)}", now the current one'
+                )
+        elif browser.happened.closed_tabs:
+            tab = await browser.current()
+            if tab is not call.tab:
+                call.tab = tab
+                await call.to_front()
+                url, title = await tab.headline()
+                call.notes.append(
+                    f'the tab closed; now in tab {browser.position(tab)}: {shown_url(url)} "{shown(title)}"'
+                )
+
+    async def _wait(self, seconds: float, done: Any) -> None:
+        give_up = asyncio.get_running_loop().time() + seconds
+        while not done() and not self._call.browser.is_over:
+            self._changed.clear()
+            left = give_up - asyncio.get_running_loop().time()
+            if left <= 0:
+                return
+            try:
+                await asyncio.wait_for(self._changed.wait(), left)
+            except TimeoutError:
+                return
+
+    def _listen(self, name: str) -> None:
+        def seen(event: dict[str, Any]) -> None:
+            self._note(name, event)
+            self._changed.set()
+
+        self._tab.session.on(name, seen)
+        self._handlers.append((name, seen))
+
+    def _note(self, name: str, event: dict[str, Any]) -> None:
+        main = self._tab.target_id
+        if name == "Page.domContentEventFired":
+            self._ready = self._committed
+        elif name == "Page.frameNavigated":
+            if event["frame"]["id"] == main:
+                self._started = self._committed = True
+                self._ready = self._stopped = False
+        elif event["frameId"] != main:
+            return
+        elif name == "Page.frameStartedNavigating":
+            if event.get("navigationType") in ("sameDocument", "historySameDocument"):
+                return
+            self._started, self._pending = True, event["url"]
+            self._committed = self._ready = self._stopped = False
+        elif name == "Page.navigatedWithinDocument":
+            self._within = True
+        else:
+            self._stopped = True
+            self._ready = self._ready or self._committed
+
+
+async def _until_loaded(tab: Any) -> None:
+    from playwright.async_api import Error as PlaywrightError
+
+    try:
+        await tab.page.wait_for_load_state("domcontentloaded", timeout=NAVIGATION_SECONDS * 1000)
+    except PlaywrightError:  # it loads on, or has closed; the headline tells what it shows
+        pass
