@@ -64,7 +64,7 @@ def _option(name: str, schema: dict[str, Any]) -> click.Option:
         is_flag=schema["type"] == "boolean",
         default=default,
         show_default=default not in (None, False),
-        help=schema["description"] + (" - takes it from stdin." if schema["type"] == "object" else ""),
+        help=schema["description"] + (" A `-` takes it from stdin." if schema["type"] == "object" else ""),
         metavar="JSON" if schema["type"] == "object" else None,
         callback=_json_text if schema["type"] == "object" else None,
     )
