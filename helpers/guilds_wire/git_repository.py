@@ -117,15 +117,19 @@ def _section(line: str) -> tuple[str, str]:
 
 def _value(text: str, lines: Iterator[str]) -> str:
     """A value up to its comment; one that ends in a backslash takes the next of the lines too."""
-    value, blanks, quoted = "", "", False
+    value: list[str] = []
+    blanks: list[str] = []
+    quoted = False
     characters = iter(text)
     while character := next(characters, ""):
         if character in " \t" and not quoted:
-            blanks += character if value else ""
+            if value:
+                blanks.append(character)
             continue
         if character in "#;" and not quoted:
             break
-        value, blanks = value + blanks, ""
+        value += blanks
+        blanks.clear()
         if character == '"':
             quoted = not quoted
             continue
@@ -135,10 +139,10 @@ def _value(text: str, lines: Iterator[str]) -> str:
                 characters = iter(next(lines, ""))
                 continue
             character = _ESCAPES[escaped] if escaped in _ESCAPES else _refuse(escaped)
-        value += character
+        value.append(character)
     if quoted:
         raise ValueError("a quote without its end")
-    return value
+    return "".join(value)
 
 
 def _refuse(escaped: str) -> str:
