@@ -1,0 +1,101 @@
+"""Which repository a call is about, and which part of it."""
+
+from __future__ import annotations
+
+import os
+
+from guilds_wire.errors import ToolError, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from guilds_wire.call import Call
+
+REPOSITORIES = "repos"
+LISTED_MAX = 20
+
+
+class Chosen:
+    """A repository's folder, the path in it that was asked about ("" for all of it), and where paths start."""
+
+    __slots__ = ("_directory", "home", "root", "within")
+
+    def __init__(self, root: str, within: str, home: str, directory: str) -> None:
+        self.root = root
+        self.within = within
+        self.home = home
+        self._directory = directory
+
+    def shown(self, path: str) -> str:
+        """A path of the repository for the reader: relative to the working directory when it is under it."""
+        whole = f"{self.root}/{path}" if path else self.root
+        under = self._directory.rstrip("/") + "/"
+        return whole[len(under) :] if whole.startswith(under) else whole
+
+
+def choose(call: Call, path: str | None) -> Chosen:
+    """The repository that holds `path`, else the working directory, else the only one there is.
+
+    Raises ToolError: what `locate` raises for the path, `invalid_arguments` when several could be meant,
+    `not_found` when there is none.
+    """
+    home, directory = os.fsdecode(call.places.home), os.fsdecode(call.workspace.directory)
+    if path is not None:
+        with call.workspace.locate(path) as located:
+            real, is_folder = os.fsdecode(located.real), located.is_folder
+        root = holding(real, home) or _outside(real if is_folder else os.path.dirname(real), home)
+        return Chosen(root, real[len(root) + 1 :], home, directory)
+    root = holding(directory, home) or ""
+    if not root:
+        names = repositories(home)
+        if not names:
+            raise ToolError("not_found", f"there is no repository in {home}/{REPOSITORIES}; clone one there first.")
+        if len(names) > 1:
+            shown = ", ".join(names[:LISTED_MAX])
+            raise ToolError("invalid_arguments", f"several repositories are here ({shown}); name one of them.")
+        root = f"{home}/{REPOSITORIES}/{names[0]}"
+    return Chosen(os.path.realpath(root), "", home, directory)
+
+
+def choose_by_name(call: Call, name: str | None) -> Chosen:
+    """The repository of that name under `repos/`, or at that path. Raises ToolError as `choose` does."""
+    if name is None:
+        return choose(call, None)
+    home, directory = os.fsdecode(call.places.home), os.fsdecode(call.workspace.directory)
+    if "/" not in name and name not in (".", ".."):
+        names = repositories(home)
+        if name in names:
+            return Chosen(os.path.realpath(f"{home}/{REPOSITORIES}/{name}"), "", home, directory)
+        if not os.path.isdir(os.path.join(directory, name)):
+            there = ", ".join(names[:LISTED_MAX]) or "none"
+            raise ToolError("not_found", f"there is no repository {quoted(name)}; those there are: {there}.")
+    with call.workspace.locate(name) as located:
+        if not located.is_folder:
+            raise ToolError("invalid_arguments", f"{located.shown} is no folder; name a repository.")
+        real = os.fsdecode(located.real)
+    return Chosen(real, "", home, directory)
+
+
+def repositories(home: str) -> list[str]:
+    """The names of the folders under `repos/`, sorted."""
+    try:
+        with os.scandir(f"{home}/{REPOSITORIES}") as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+    except OSError:
+        return []
+
+
+def holding(path: str, home: str) -> str | None:
+    """The repository's folder that a path lies in."""
+    start = f"{home}/{REPOSITORIES}/"
+    name = path[len(start) :].partition("/")[0] if path.startswith(start) else ""
+    return start + name if name else None
+
+
+def _outside(folder: str, home: str) -> str:
+    """For a folder that is in no repository: the git checkout around it, else the folder itself."""
+    above = folder
+    while above.startswith(home + "/"):
+        if os.path.lexists(f"{above}/.git"):
+            return above
+        above = os.path.dirname(above)
+    return folder

@@ -1,0 +1,995 @@
+"""Python: facts of a module, and what its names, imports and attributes mean.
+
+Follows the language reference: 4.2 (naming and binding), 5 (the import system), 3.3 (special methods). Flow is
+followed only into `isinstance` tests.
+"""
+
+from __future__ import annotations
+
+from guilds_code.engines.graph.facts import FLAGS, KIND, NAME, PARENT, SCOPE
+from guilds_code.engines.graph.languages.walk import DEPTH_MAX, DOC_MAX_CHARACTERS, Walk, clip
+from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, Resolver, plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tree_sitter import Node
+
+    from guilds_code.engines.graph.facts import Binding, Expression, Facts
+    from guilds_code.engines.graph.resolve import Value
+
+_UNWRAPPED = frozenset(
+    ("Optional", "Union", "Annotated", "Final", "ClassVar", "Required", "NotRequired", "ReadOnly", "Awaitable",
+     "ContextManager", "AbstractContextManager", "AsyncContextManager", "AbstractAsyncContextManager")
+)  # fmt: skip
+_SEQUENCES = frozenset(
+    ("list", "List", "set", "Set", "frozenset", "FrozenSet", "deque", "Deque", "Sequence", "MutableSequence",
+     "Iterable", "Collection", "AbstractSet", "MutableSet", "ValuesView", "KeysView")
+)  # fmt: skip
+_GENERATORS = frozenset(("Iterator", "Generator", "AsyncIterator", "AsyncGenerator", "AsyncIterable"))
+_MAPS = frozenset(
+    ("dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "DefaultDict", "OrderedDict", "ItemsView")
+)
+_COMPREHENSIONS = frozenset(
+    ("list_comprehension", "set_comprehension", "dictionary_comprehension", "generator_expression")
+)
+_ELEMENT_FUNCTIONS = frozenset(("list", "tuple", "set", "frozenset", "sorted", "reversed", "iter"))
+_KEEPING = frozenset(
+    ("property", "cached_property", "classmethod", "staticmethod", "overload", "abstractmethod", "setter", "getter",
+     "deleter", "override", "final", "cache")
+)  # fmt: skip
+"""Decorators that leave a function what it says it is, or that its flags tell."""
+_SILENT = frozenset(
+    ("comment", "integer", "float", "true", "false", "none", "string_content", "string_start", "string_end",
+     "escape_sequence", "ellipsis", "pass_statement", "global_statement", "nonlocal_statement",
+     "format_specifier", "type_conversion", "break_statement", "continue_statement")
+)  # fmt: skip
+
+
+def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
+    """The facts of one module."""
+    import tree_sitter_python
+    from tree_sitter import Language, Parser
+
+    global _parser
+    if _parser is None:
+        _parser = Parser(Language(tree_sitter_python.language()))
+    walk = _Python(source)
+    root = _parser.parse(source).root_node
+    for child in root.named_children:
+        walk.visit(child, 0)
+    walk.drop_local_references()
+    return walk.facts
+
+
+_parser: Any = None
+
+
+class _Python(Walk):
+    def visit(self, node: Node, scope: int) -> None:
+        """Walk a statement or an expression."""
+        kind = node.type
+        if kind in _SILENT:
+            return
+        method = _VISIT.get(kind)
+        if method is not None:
+            method(self, node, scope)
+        else:
+            for child in node.named_children:
+                self.visit(child, scope)
+
+    def visit_all(self, nodes: list[Node], scope: int) -> None:
+        for node in nodes:
+            self.visit(node, scope)
+
+    # definitions
+
+    def function(self, node: Node, scope: int, outer: Node | None = None, decorators: Any = ()) -> None:
+        outer = outer or node
+        home = self.base(scope)
+        named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if named is None or body is None:
+            return
+        in_class = self.facts.scopes[home][2] == "c"
+        result = node.child_by_field_name("return_type")
+        parameters = node.child_by_field_name("parameters")
+        flags = tuple(filter(None, (_last_name(d) for d in decorators)))
+        if node.children[0].type == "async":
+            flags = (*flags, "async")
+        name = self.text(named)
+        number = self.define(
+            "method" if in_class else "function", name, outer, home, named=named,
+            signature=self.signature(node, body).rstrip(": "), doc=self.docstring(body),
+            returns=self.annotation(result) if result is not None else None, flags=flags, opens="f",
+        )  # fmt: skip
+        self.bind(home, name, ("d", number))
+        inner = self.facts.defs[number][SCOPE]
+        around, self.current = self.current, number
+        self.decorations(outer, scope)
+        applied = [(d, "decorates", scope) for d in decorators if d is not None and d[-1] not in _KEEPING]
+        if applied:
+            self.facts.bases[number] = applied
+        self.type_parameters(node, inner)
+        if parameters is not None:
+            self.parameters(parameters, scope, inner)
+        if result is not None:
+            self.visit_type(result, scope)
+        self.visit(body, inner)
+        self.current = around
+
+    def class_(self, node: Node, scope: int, outer: Node | None = None, decorators: Any = ()) -> None:
+        outer = outer or node
+        home = self.base(scope)
+        named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if named is None or body is None:
+            return
+        name = self.text(named)
+        flags = tuple(filter(None, (_last_name(d) for d in decorators)))
+        number = self.define(
+            "class", name, outer, home, named=named, signature=self.signature(node, body).rstrip(": "),
+            doc=self.docstring(body), flags=flags, opens="c",
+        )  # fmt: skip
+        self.bind(home, name, ("d", number))
+        around, self.current = self.current, number
+        self.decorations(outer, scope)
+        inner = self.facts.defs[number][SCOPE]
+        self.type_parameters(node, inner)
+        superclasses = node.child_by_field_name("superclasses")
+        bases = self.facts.bases.setdefault(number, [])
+        for child in superclasses.named_children if superclasses is not None else ():
+            base = child
+            if child.type == "subscript" and (value := child.child_by_field_name("value")) is not None:
+                base = value
+                self.visit_all(child.named_children[1:], scope)
+            if base.type in ("identifier", "attribute"):
+                expression = self.expression(base)
+                if expression is not None:
+                    bases.append((expression, "inherits", scope))
+                    self.refer(scope, base.end_point[0] + 1, expression, "inherits")
+            elif child.type == "keyword_argument":
+                self.visit(child, scope)
+            else:
+                expression = self.expression(base)
+                if expression is not None:
+                    bases.append((expression, "inherits", scope))
+                self.visit(base, scope)
+        self.visit(body, inner)
+        self.current = around
+
+    def decorated(self, node: Node, scope: int) -> None:
+        definition = node.child_by_field_name("definition")
+        decorators = [
+            self.expression(child.named_children[0])
+            for child in node.named_children
+            if child.type == "decorator" and child.named_child_count
+        ]
+        if definition is not None and definition.type == "class_definition":
+            self.class_(definition, scope, node, decorators)
+        elif definition is not None:
+            self.function(definition, scope, node, decorators)
+
+    def decorations(self, outer: Node, scope: int) -> None:
+        if outer.type != "decorated_definition":
+            return
+        for child in outer.named_children:
+            if child.type == "decorator" and child.named_child_count:
+                used = child.named_children[0]
+                line = used.end_point[0] + 1
+                if used.type == "call":
+                    function = used.child_by_field_name("function")
+                    line = function.end_point[0] + 1 if function is not None else line
+                    self.refer(scope, line, self.expression(function), "decorates")
+                    self.visit(used, scope)
+                else:
+                    self.refer(scope, line, self.expression(used), "decorates")
+                    self.chain(used, scope)
+
+    def docstring(self, body: Node) -> str:
+        first = body.named_children[0] if body.named_child_count else None
+        if first is None or first.type != "expression_statement" or not first.named_child_count:
+            return ""
+        literal = first.named_children[0]
+        if literal.type != "string":
+            return ""
+        text = self.source[literal.start_byte : literal.end_byte].decode("utf-8", "replace")
+        text = text.lstrip("rRuUbB").strip("\"'").strip()
+        return clip("\n".join(line.strip() for line in text.split("\n")), DOC_MAX_CHARACTERS)
+
+    def type_parameters(self, node: Node, inner: int) -> None:
+        parameters = node.child_by_field_name("type_parameters")
+        for child in parameters.named_children if parameters is not None else ():
+            names = [c for c in _descend(child) if c.type == "identifier"]
+            if names:
+                bound = ("t", ("n", self.text(names[1]))) if len(names) > 1 else ("?",)
+                self.bind(inner, self.text(names[0]), bound)
+
+    def parameters(self, node: Node, scope: int, inner: int) -> None:
+        for position, child in enumerate(node.named_children):
+            kind = child.type
+            if kind == "identifier":
+                self.bind(inner, self.text(child), ("p", None, None, position))
+            elif kind in ("typed_parameter", "typed_default_parameter", "default_parameter"):
+                named = child.child_by_field_name("name")
+                if named is None and child.named_child_count:
+                    named = child.named_children[0]
+                if named is None:
+                    continue
+                annotation = child.child_by_field_name("type")
+                value = child.child_by_field_name("value")
+                declared = self.annotation(annotation) if annotation is not None else None
+                if named.type == "list_splat_pattern":
+                    declared = ("S", declared) if declared else None
+                elif named.type == "dictionary_splat_pattern":
+                    declared = ("M", ("n", "str"), declared) if declared else None
+                if named.type != "identifier" and named.named_child_count:
+                    named = named.named_children[0]
+                default = self.expression(value) if value is not None else None
+                self.bind(inner, self.text(named), ("p", declared, default, position))
+                if annotation is not None:
+                    self.visit_type(annotation, scope)
+                if value is not None:
+                    self.visit(value, scope)
+            elif kind in ("list_splat_pattern", "dictionary_splat_pattern") and child.named_child_count:
+                self.bind(inner, self.text(child.named_children[0]), ("?",))
+
+    # bindings
+
+    def assignment(self, node: Node, scope: int) -> None:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        annotation = node.child_by_field_name("type")
+        if left is None:
+            return
+        value = self.expression(right) if right is not None else None
+        binding: Binding = ("v", value) if value is not None else ("?",)
+        if annotation is not None:
+            declared = self.annotation(annotation)
+            self.visit_type(annotation, scope)
+            if declared is not None and declared != ("n", "Any"):
+                binding = ("t", declared)
+        home = self.base(scope)
+        around = self.current
+        if left.type == "identifier" and self.facts.scopes[home][2] in "mc":
+            name = self.text(left)
+            if name not in self.facts.names[home]:
+                number = self.define("variable", name, node, home, signature=self.signature(node, None)[:120])
+                self.bind(home, name, ("d", number))
+                self.facts.names[home][name].append(binding)
+                self.current = number if self.facts.scopes[home][2] == "m" else around
+            else:
+                self.target(left, scope, binding)
+        else:
+            self.target(left, scope, binding)
+        if right is not None:
+            self.visit(right, scope)
+        self.current = around
+
+    def target(self, node: Node, scope: int, binding: Binding) -> None:
+        kind = node.type
+        if kind == "identifier":
+            self.bind(self.base(scope), self.text(node), binding)
+        elif kind in ("pattern_list", "tuple_pattern", "list_pattern", "tuple", "list", "expression_list"):
+            for position, child in enumerate(node.named_children):
+                part: Binding = ("v", ("x", binding[1], position)) if binding[0] == "v" else ("?",)
+                self.target(child, scope, part)
+        elif kind == "as_pattern_target" or kind == "parenthesized_expression":
+            for child in node.named_children:
+                self.target(child, scope, binding)
+        elif kind == "attribute":
+            owner, attribute = node.child_by_field_name("object"), node.child_by_field_name("attribute")
+            if owner is not None and attribute is not None and owner.type == "identifier":
+                self.field(scope, self.text(owner), self.text(attribute), binding)
+            self.reference(node, scope, "uses")
+        else:
+            self.visit_all(node.named_children, scope)
+
+    def field(self, scope: int, owner: str, name: str, binding: Binding) -> None:
+        """`self.name = …` in a method gives the class that attribute."""
+        while scope > 0:
+            _, number, kind = self.facts.scopes[scope]
+            if kind == "f" and owner in self.facts.names[scope]:
+                bound = self.facts.names[scope][owner][0]
+                definition = self.facts.defs[number]
+                if bound[0] == "p" and bound[3] == 0 and definition[KIND] == "method":
+                    named = self.facts.fields.setdefault(definition[PARENT], {})
+                    named.setdefault(name, []).append((binding, scope))
+                return
+            scope = self.facts.scopes[scope][0]
+
+    def augmented(self, node: Node, scope: int) -> None:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if left is not None and left.type == "identifier":
+            self.bind(self.base(scope), self.text(left), ("?",))
+        self.visit_all([n for n in (left, right) if n is not None], scope)
+
+    def named_expression(self, node: Node, scope: int) -> None:
+        named, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if named is not None and value is not None:
+            expression = self.expression(value)
+            self.bind(self.function_scope(scope), self.text(named), ("v", expression) if expression else ("?",))
+            self.visit(value, scope)
+
+    def with_item(self, node: Node, scope: int) -> None:
+        value = node.child_by_field_name("value")
+        if value is None:
+            return
+        if value.type != "as_pattern":
+            self.visit(value, scope)
+            return
+        alias = value.child_by_field_name("alias")
+        entered = value.named_children[0]
+        expression = self.expression(entered)
+        self.visit(entered, scope)
+        if alias is not None:
+            self.target(alias, scope, ("v", ("w", expression)) if expression else ("?",))
+
+    def except_clause(self, node: Node, scope: int) -> None:
+        for child in node.named_children:
+            alias = child.child_by_field_name("alias") if child.type == "as_pattern" else None
+            if alias is None:
+                self.visit(child, scope)
+                continue
+            caught = child.named_children[0]
+            classes = caught.named_children if caught.type == "tuple" else [caught]
+            kinds = tuple(filter(None, (self.annotation(c) for c in classes)))
+            self.visit(caught, scope)
+            self.target(alias, scope, ("t", ("U", *kinds)) if kinds else ("?",))
+
+    def for_statement(self, node: Node, scope: int) -> None:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if left is not None and right is not None:
+            self.visit(right, scope)
+            self.iteration(left, right, scope)
+        for field in ("body", "alternative"):
+            part = node.child_by_field_name(field)
+            if part is not None:
+                self.visit(part, scope)
+
+    def iteration(self, left: Node, right: Node, scope: int) -> None:
+        """Bind what a loop over `right` assigns to `left`."""
+        expression = self.expression(right)
+        self.target(left, scope, ("v", ("e", expression)) if expression else ("?",))
+
+    def comprehension(self, node: Node, scope: int) -> None:
+        inner = self.open_scope(scope, self.owner(scope), "b")
+        for child in node.named_children:
+            if child.type == "for_in_clause":
+                left, right = child.child_by_field_name("left"), child.child_by_field_name("right")
+                if left is not None and right is not None:
+                    self.iteration(left, right, inner)
+        for child in node.named_children:
+            if child.type == "for_in_clause":
+                right = child.child_by_field_name("right")
+                if right is not None:
+                    self.visit(right, inner)
+            else:
+                self.visit(child, inner)
+
+    def lambda_(self, node: Node, scope: int) -> None:
+        inner = self.open_scope(scope, self.owner(scope), "b")
+        parameters, body = node.child_by_field_name("parameters"), node.child_by_field_name("body")
+        for child in _descend(parameters) if parameters is not None else ():
+            if child.type == "identifier":
+                self.bind(inner, self.text(child), ("?",))
+        if body is not None:
+            self.visit(body, inner)
+
+    def case_clause(self, node: Node, scope: int) -> None:
+        for child in node.named_children:
+            if child.type != "case_pattern":
+                self.visit(child, scope)
+                continue
+            for part in _descend(child):
+                if part.type == "as_pattern" and len(part.named_children) > 1:
+                    matched = next((c for c in _descend(part) if c.type == "class_pattern"), None)
+                    kind = self.dotted(matched.named_children[0]) if matched is not None else None
+                    self.target(part.named_children[-1], scope, ("t", kind) if kind else ("?",))
+                elif part.type == "class_pattern":
+                    self.refer(scope, part.start_point[0] + 1, self.dotted(part.named_children[0]), "uses")
+                elif part.type == "dotted_name" and part.named_child_count == 1:
+                    parent = part.parent
+                    if parent is not None and parent.type == "case_pattern":
+                        self.target(part.named_children[0], scope, ("?",))
+
+    def if_statement(self, node: Node, scope: int) -> None:
+        condition = node.child_by_field_name("condition")
+        inner = scope
+        if condition is not None:
+            self.visit(condition, scope)
+            inner = self.narrowed(condition, scope)
+        for child in node.named_children:
+            if condition is None or child.id != condition.id:
+                self.visit(child, inner if child.type == "block" else scope)
+
+    def narrowed(self, condition: Node, scope: int) -> int:
+        """A scope in which `isinstance(name, Class)` holds, or the same scope."""
+        tests = [condition]
+        if condition.type == "boolean_operator" and condition.children[1].type == "and":
+            tests = condition.named_children
+        inner = scope
+        for test in tests:
+            function = test.child_by_field_name("function") if test.type == "call" else None
+            if function is None or function.type != "identifier" or self.text(function) != "isinstance":
+                continue
+            arguments = test.child_by_field_name("arguments")
+            values = arguments.named_children if arguments is not None else []
+            if len(values) == 2 and values[0].type == "identifier":
+                classes = values[1].named_children if values[1].type == "tuple" else [values[1]]
+                kinds = tuple(filter(None, (self.annotation(c) for c in classes)))
+                if len(kinds) == len(classes):
+                    inner = self.open_scope(scope, self.owner(scope), "n") if inner == scope else inner
+                    self.bind(inner, self.text(values[0]), ("t", ("U", *kinds)))
+        return inner
+
+    # imports
+
+    def import_(self, node: Node, scope: int) -> None:
+        home = self.base(scope)
+        for child in node.named_children:
+            if child.type == "aliased_import":
+                name, alias = child.child_by_field_name("name"), child.child_by_field_name("alias")
+                if name is not None and alias is not None:
+                    module = self.text(name)
+                    self.bind(home, self.text(alias), ("i", module, None))
+                    self.refer(scope, child.start_point[0] + 1, ("import", module, None), "imports")
+            elif child.type == "dotted_name":
+                module = self.text(child)
+                self.bind(home, module.split(".")[0], ("i", module.split(".")[0], None))
+                self.refer(scope, child.start_point[0] + 1, ("import", module, None), "imports")
+
+    def import_from(self, node: Node, scope: int) -> None:
+        home = self.base(scope)
+        from_ = node.child_by_field_name("module_name")
+        if from_ is None:
+            return
+        module = "".join(self.text(from_).split())
+        if any(child.type == "wildcard_import" for child in node.children):
+            self.facts.stars.append(module)
+            self.refer(scope, node.start_point[0] + 1, ("import", module, None), "imports")
+        for child in node.children_by_field_name("name"):
+            name = child.child_by_field_name("name") if child.type == "aliased_import" else child
+            alias = child.child_by_field_name("alias") if child.type == "aliased_import" else child
+            if name is not None and alias is not None:
+                self.bind(home, self.text(alias), ("i", module, self.text(name)))
+                line = child.start_point[0] + 1
+                self.refer(scope, line, ("import", module, self.text(name)), "imports")
+
+    # references
+
+    def call(self, node: Node, scope: int) -> None:
+        function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if function is not None:
+            self.reference(function, scope, "calls")
+        if arguments is not None:
+            self.visit_all(arguments.named_children, scope)
+
+    def keyword_argument(self, node: Node, scope: int) -> None:
+        value = node.child_by_field_name("value")
+        if value is not None:
+            self.visit(value, scope)
+
+    def identifier(self, node: Node, scope: int) -> None:
+        self.refer(scope, node.end_point[0] + 1, ("n", self.text(node)), "uses")
+
+    def attribute(self, node: Node, scope: int) -> None:
+        self.reference(node, scope, "uses")
+
+    def reference(self, node: Node, scope: int, relation: str) -> None:
+        kind = node.type
+        if kind in ("identifier", "attribute"):
+            self.refer(scope, node.end_point[0] + 1, self.expression(node), relation)
+            self.chain(node, scope)
+        else:
+            if relation == "calls" and kind not in ("lambda",):
+                self.refer(scope, node.end_point[0] + 1, self.expression(node), relation)
+            self.visit(node, scope)
+
+    def chain(self, node: Node, scope: int) -> None:
+        """Visit what an attribute is taken of."""
+        if node.type == "attribute":
+            owner = node.child_by_field_name("object")
+            if owner is not None:
+                self.visit(owner, scope)
+
+    def visit_type(self, node: Node, scope: int) -> None:
+        """References inside an annotation, also when it is a string."""
+        if node.type == "string":
+            name = self.quoted_type(node)
+            if name is not None and name[0] in "na":
+                self.refer(scope, node.end_point[0] + 1, name, "uses")
+            return
+        if node.type == "attribute":
+            self.reference(node, scope, "uses")
+        elif node.type == "identifier":
+            self.identifier(node, scope)
+        else:
+            for child in node.named_children:
+                self.visit_type(child, scope)
+
+    def return_(self, node: Node, scope: int) -> None:
+        for child in node.named_children:
+            self.result(self.expression(child), scope)
+            self.visit(child, scope)
+
+    def yield_(self, node: Node, scope: int) -> None:
+        for child in node.named_children:
+            expression = self.expression(child)
+            self.result(("yield", expression) if expression else None, scope)
+            self.visit(child, scope)
+
+    def result(self, expression: Expression | None, scope: int) -> None:
+        number = self.owner(scope)
+        if expression is not None and number >= 0 and self.facts.defs[number][KIND] in ("function", "method"):
+            self.facts.returns.setdefault(number, []).append((expression, scope))
+
+    # descriptions
+
+    def expression(self, node: Node | None, depth: int = 0) -> Expression | None:
+        """What can be said of an expression without knowing any other file."""
+        if node is None or depth > DEPTH_MAX:
+            return None
+        kind = node.type
+        if kind == "identifier":
+            return ("n", self.text(node))
+        if kind == "attribute":
+            owner = self.expression(node.child_by_field_name("object"), depth + 1)
+            name = node.child_by_field_name("attribute")
+            return ("a", owner, self.text(name)) if owner and name is not None else None
+        if kind == "call":
+            return self.call_expression(node, depth)
+        if kind == "subscript":
+            value = self.expression(node.child_by_field_name("value"), depth + 1)
+            return ("i", value) if value else None
+        if kind == "await":
+            value = self.expression(node.named_children[0], depth + 1) if node.named_child_count else None
+            return ("y", value) if value else None
+        if kind in ("parenthesized_expression", "list_splat") and node.named_child_count:
+            return self.expression(node.named_children[0], depth + 1)
+        if kind in ("conditional_expression", "boolean_operator"):
+            parts = node.named_children
+            chosen = (parts[0], parts[-1]) if kind == "conditional_expression" else parts
+            known = tuple(filter(None, (self.expression(c, depth + 1) for c in chosen)))
+            return ("u", *known) if len(known) > 1 else known[0] if known else None
+        if kind == "named_expression":
+            return self.expression(node.child_by_field_name("value"), depth + 1)
+        if kind in ("list", "set") and node.named_child_count:
+            element = self.expression(node.named_children[0], depth + 1)
+            return ("seq", element) if element else None
+        if kind in ("tuple", "expression_list"):
+            held = [self.expression(c, depth + 1) for c in node.named_children]
+            return ("tup", *(part or ("ext",) for part in held)) if any(held) else None
+        if kind in ("string", "concatenated_string", "integer", "float", "true", "false", "dictionary"):
+            return ("ext",)
+        return None
+
+    def call_expression(self, node: Node, depth: int) -> Expression | None:
+        function = self.expression(node.child_by_field_name("function"), depth + 1)
+        if function is None:
+            return None
+        arguments = node.child_by_field_name("arguments")
+        values = arguments.named_children if arguments is not None else []
+        if function[0] == "n" and function[1] not in self.facts.names[0]:
+            name = function[1]
+            if name == "super":
+                return ("s",)
+            if name in _ELEMENT_FUNCTIONS and values:
+                inner = self.expression(values[0], depth + 1)
+                return ("seq", ("e", inner)) if inner else ("ext",)
+            if name in ("next", "max", "min", "cast") and values:
+                if name == "cast":
+                    kind = self.annotation(values[0])
+                    return ("t", kind) if kind else None
+                inner = self.expression(values[0], depth + 1)
+                return ("e", inner) if inner else None
+            if name == "enumerate" and values:
+                inner = self.expression(values[0], depth + 1)
+                return ("seq", ("tup", ("ext",), ("e", inner))) if inner else None
+            if name == "type" and len(values) == 1:
+                inner = self.expression(values[0], depth + 1)
+                return ("class", inner) if inner else None
+        if function == ("a", ("n", "typing"), "cast") and values:
+            kind = self.annotation(values[0])
+            return ("t", kind) if kind else None
+        return ("c", function)
+
+    def annotation(self, node: Node, depth: int = 0) -> Any:
+        """The type that an annotation names."""
+        if depth > 8:
+            return None
+        kind = node.type
+        if kind == "type":
+            return self.annotation(node.named_children[0], depth + 1) if node.named_child_count else None
+        if kind in ("identifier", "attribute"):
+            expression = self.expression(node)
+            if expression is not None and expression[-1] == "Self":
+                return ("self",)
+            return expression
+        if kind == "string":
+            return self.quoted_type(node)
+        if kind in ("binary_operator", "union_type"):
+            parts = tuple(filter(None, (self.annotation(c, depth + 1) for c in node.named_children)))
+            return ("U", *parts) if len(parts) > 1 else parts[0] if parts else None
+        if kind in ("generic_type", "subscript"):
+            head, *rest = node.named_children
+            if rest and rest[0].type == "type_parameter":
+                rest = rest[0].named_children
+            name = self.text(head).rsplit(".", 1)[-1]
+            return self.generic(name, head, [self.annotation(c, depth + 1) for c in rest], depth)
+        return None
+
+    def generic(self, name: str, head: Node, arguments: list[Any], depth: int) -> Any:
+        first = arguments[0] if arguments else None
+        if name in ("Optional", "Union"):
+            known = tuple(filter(None, arguments))
+            return ("U", *known) if len(known) > 1 else known[0] if known else None
+        if name in _UNWRAPPED:
+            return first
+        if name in ("type", "Type"):
+            return ("T", first) if first else None
+        if name in _GENERATORS:
+            return ("Y", first) if first else None
+        if name in _SEQUENCES:
+            return ("S", first) if first else None
+        if name in ("tuple", "Tuple"):
+            return ("R", *(a or ("n", "object") for a in arguments))
+        if name in _MAPS:
+            return ("M", first, arguments[1]) if len(arguments) > 1 and (first or arguments[1]) else None
+        if name == "Callable":
+            return ("F", arguments[-1]) if len(arguments) > 1 and arguments[-1] else None
+        base = self.annotation(head, depth + 1)
+        return ("G", base, tuple(arguments)) if base else None
+
+    def quoted_type(self, node: Node) -> Any:
+        text = self.text(node).lstrip("rRuUbB").strip("\"' ")
+        parts = [part.strip() for part in text.split("|")]
+        names = [part for part in parts if part and part != "None" and part.replace(".", "").isidentifier()]
+        if text.startswith("Optional[") and text[9:-1].replace(".", "").isidentifier():
+            names = [text[9:-1]]
+        if not names or (len(names) < len([p for p in parts if p != "None"]) and "Optional[" not in text):
+            return None
+        types = tuple(self.from_dotted(name) for name in names)
+        return ("U", *types) if len(types) > 1 else types[0]
+
+    def from_dotted(self, name: str) -> Expression:
+        first, *rest = name.split(".")
+        expression: Expression = ("n", first)
+        for part in rest:
+            expression = ("a", expression, part)
+        return expression
+
+    def dotted(self, node: Node) -> Expression:
+        return self.from_dotted("".join(self.text(node).split()))
+
+    # scopes
+
+    def base(self, scope: int) -> int:
+        """The scope that binds names here: narrowing opens none of its own."""
+        while self.facts.scopes[scope][2] == "n":
+            scope = self.facts.scopes[scope][0]
+        return scope
+
+    def function_scope(self, scope: int) -> int:
+        """Where `:=` binds: not in a comprehension."""
+        while self.facts.scopes[scope][2] in "nb" and scope > 0:
+            scope = self.facts.scopes[scope][0]
+        return scope
+
+    def drop_local_references(self) -> None:
+        """Leave out bare names that stand for a local variable or a builtin: they can't lead anywhere."""
+        facts = self.facts
+        kept = []
+        for ref in facts.refs:
+            expression = ref[3]
+            if expression[0] == "n":
+                bound = self.lexical(ref[1], expression[1])
+                if bound is None:
+                    if not facts.stars:
+                        continue
+                elif ref[4] == "uses" and all(b[0] in "pv?t" for b in bound):
+                    continue
+            kept.append(ref)
+        facts.refs = kept
+
+    def lexical(self, scope: int, name: str) -> list[Binding] | None:
+        names, scopes, start = self.facts.names, self.facts.scopes, scope
+        while scope >= 0:
+            if (scopes[scope][2] != "c" or scope == start) and name in names[scope]:
+                return names[scope][name]
+            scope = scopes[scope][0]
+        return None
+
+
+_VISIT = {
+    "function_definition": _Python.function,
+    "class_definition": _Python.class_,
+    "decorated_definition": _Python.decorated,
+    "assignment": _Python.assignment,
+    "augmented_assignment": _Python.augmented,
+    "named_expression": _Python.named_expression,
+    "with_item": _Python.with_item,
+    "except_clause": _Python.except_clause,
+    "for_statement": _Python.for_statement,
+    "lambda": _Python.lambda_,
+    "case_clause": _Python.case_clause,
+    "if_statement": _Python.if_statement,
+    "import_statement": _Python.import_,
+    "import_from_statement": _Python.import_from,
+    "call": _Python.call,
+    "keyword_argument": _Python.keyword_argument,
+    "identifier": _Python.identifier,
+    "attribute": _Python.attribute,
+    "type": _Python.visit_type,
+    "return_statement": _Python.return_,
+    "yield": _Python.yield_,
+    **dict.fromkeys(_COMPREHENSIONS, _Python.comprehension),
+}
+
+
+def _last_name(expression: Expression | None) -> str:
+    """`fixture` of `@pytest.fixture(…)`."""
+    while expression is not None and expression[0] == "c":
+        expression = expression[1]
+    return expression[-1] if expression is not None and expression[0] in "na" else ""
+
+
+def _descend(node: Node) -> list[Node]:
+    found = [node]
+    for child in node.named_children:
+        found.extend(_descend(child))
+    return found
+
+
+class Semantics(Resolver):
+    """Imports, `self`, properties, protocols and pytest fixtures of Python."""
+
+    CALL = "__call__"
+    ITERATE = ("__iter__", "__aiter__", "__next__", "__anext__")
+    INDEX = ("__getitem__", "__class_getitem__")
+
+    def prepare(self) -> None:
+        from sys import stdlib_module_names
+
+        self.standard = stdlib_module_names
+        self.package_folders = {path[:-12].rstrip("/") for path in self.paths if path.endswith("__init__.py")}
+        self.package_folders |= {path[:-13].rstrip("/") for path in self.paths if path.endswith("__init__.pyi")}
+        self.by_suffix: dict[str, list[str]] = {}
+        self.folders: set[str] = set()
+        self._absolute: dict[tuple[str, str], Value | None] = {}
+        for path in sorted(self.paths):
+            parts = path.rsplit(".", 1)[0].split("/")
+            if parts[-1] == "__init__":
+                parts.pop()
+            self.by_suffix.setdefault(parts[-1] if parts else "", []).append(path)
+            folder = path.rpartition("/")[0]
+            while folder and folder not in self.folders:
+                self.folders.add(folder)
+                folder = folder.rpartition("/")[0]
+
+    # modules
+
+    def imported(self, path: str, module: str, name: str | None) -> Value | None:
+        found = self.module(path, module)
+        if found is None or found == EXTERNAL:
+            return EXTERNAL
+        if name is None:
+            return found
+        if found == ("mod", path):
+            self.keys.add(name)
+            return self.submodule(_folder(path), name)
+        return self.member(found, name)
+
+    def module(self, path: str, module: str) -> Value | None:
+        level = len(module) - len(module.lstrip("."))
+        name = module.lstrip(".")
+        self.keys.add(name.rpartition(".")[2])
+        if level:
+            base = _folder(path)
+            for _ in range(level - 1):
+                base = _folder(base)
+            target = "/".join(filter(None, (base, name.replace(".", "/"))))
+            return self.at(target) or (EXTERNAL if not name else None)
+        return self.absolute(_folder(path), name)
+
+    def at(self, target: str) -> Value | None:
+        """The module or package at a path without its ending."""
+        inside = f"{target}/" if target else ""
+        for candidate in (f"{inside}__init__.py", f"{target}.py", f"{target}.pyi", f"{inside}__init__.pyi"):
+            if candidate in self.paths:
+                return ("mod", candidate)
+        return ("pkg", target) if target in self.folders else None
+
+    def absolute(self, folder: str, name: str) -> Value | None:
+        key = (folder, name)
+        if key not in self._absolute:
+            self._absolute[key] = self._find_absolute(folder, name)
+        return self._absolute[key]
+
+    def _find_absolute(self, folder: str, name: str) -> Value | None:
+        parts = name.split(".")
+        suffix = "/".join(parts)
+        found: list[tuple[int, int, int, str]] = []
+        for path in self.by_suffix.get(parts[-1], ()):
+            stem = path.rsplit(".", 1)[0].removesuffix("__init__").rstrip("/")
+            if stem != suffix and not stem.endswith("/" + suffix):
+                continue
+            root = stem[: -len(suffix)].rstrip("/")
+            if self.is_root(root, parts[0], folder):
+                found.append((-_common(folder, root), path.endswith(".pyi"), len(path), path))
+        if found:
+            return ("mod", min(found)[3])
+        above = folder
+        while True:
+            target = f"{above}/{suffix}" if above else suffix
+            if target in self.folders and self.is_root(above, parts[0], folder):
+                return ("pkg", target)
+            if not above:
+                break
+            above = _folder(above)
+        target = f"src/{suffix}"
+        return ("pkg", target) if target in self.folders else EXTERNAL
+
+    def is_root(self, root: str, top: str, folder: str) -> bool:
+        """Whether a folder can stand on sys.path for a module in `folder` that imports `top`."""
+        if root in self.package_folders:
+            return False
+        above = not root or folder == root or folder.startswith(root + "/")
+        if top in self.standard:
+            return above and (bool(root) or folder == "")
+        return above or root.rpartition("/")[2] in ("src", "lib") or f"{root}/{top}" in self.package_folders
+
+    def submodule(self, folder: str, name: str) -> Value | None:
+        return self.at(f"{folder}/{name}" if folder else name)
+
+    def module_member(self, path: str, name: str) -> Value | None:
+        facts = self.facts(path)
+        bindings = facts.names[0].get(name)
+        if bindings:
+            value = self.bound(path, 0, name, bindings)
+            if value is not None:
+                return value
+        else:
+            value = self.starred(path, name)
+            if value is not None:
+                return value
+        if path.endswith(("__init__.py", "__init__.pyi")):
+            self.keys.add(name)
+            inner = self.submodule(_folder(path), name)
+            if inner is not None:
+                return inner
+        return UNKNOWN if bindings else None
+
+    def starred(self, path: str, name: str) -> Value | None:
+        foreign = False
+        for module in self.facts(path).stars:
+            found = self.module(path, module)
+            if found is not None and found[0] == "mod" and found[1] != path:
+                value = self.member(found, name)
+                if value is not None:
+                    return value
+            foreign = foreign or found == EXTERNAL
+        return EXTERNAL if foreign else None
+
+    def package_member(self, key: str, name: str) -> Value | None:
+        self.keys.add(name)
+        return self.submodule(key, name)
+
+    def beyond(self, path: str, scope: int, name: str) -> Value | None:  # noqa: ARG002
+        return self.starred(path, name)
+
+    # functions and classes
+
+    def defined(self, path: str, number: int) -> Value | None:
+        """A definition; a decorated function is what its decorators make of it, where that can be told."""
+        value = super().defined(path, number)
+        if value is None or value[0] != "fn":
+            return value
+        applied = self.facts(path).bases.get(number)
+        made = self.once(("dec", path, number), self.decorated, path, number) if applied else None
+        return value if made is None else ("var", path, number, made)
+
+    def decorated(self, path: str, number: int) -> Value | None:
+        made: Value | None = None
+        for expression, _, scope in reversed(self.facts(path).bases[number]):
+            result = self.result(plain(self.evaluate(path, scope, expression)))
+            for part in result[1] if result is not None and result[0] == "any" else (result,):
+                if part is not None and part[0] == "inst":
+                    made = part
+        return made
+
+    def parameter(self, path: str, scope: int, name: str, binding: Binding) -> Value | None:
+        facts = self.facts(path)
+        number = facts.scopes[scope][1]
+        definition = facts.defs[number]
+        if binding[1] is not None:
+            value = self.instance(path, scope, binding[1])
+            if value is not None:
+                return self.concrete(value, None, path, scope)
+        flags = definition[FLAGS]
+        if definition[KIND] == "method" and binding[3] == 0 and "staticmethod" not in flags:
+            implicit = ("__new__", "__init_subclass__", "__class_getitem__")
+            owner = definition[PARENT]
+            if "classmethod" in flags or definition[NAME] in implicit:
+                return ("cls", path, owner)
+            return ("inst", path, owner, ())
+        if binding[2] is not None:
+            value = plain(self.evaluate(path, facts.scopes[scope][0], binding[2]))
+            if value is not None and value != EXTERNAL:
+                return value
+        if definition[NAME].startswith("test") or "fixture" in flags:
+            return self.fixture(path, number, name) or UNKNOWN
+        return UNKNOWN
+
+    def fixture(self, path: str, number: int, name: str) -> Value | None:
+        """The value of the pytest fixture that a parameter names: of its class, its module, or a conftest above."""
+        value = self.fixture_of(path, name, number)
+        folder = _folder(path)
+        self.keys.add("conftest")
+        while value is None:
+            candidate = f"{folder}/conftest.py" if folder else "conftest.py"
+            if candidate in self.paths:
+                value = self.fixture_of(candidate, name, number if candidate == path else -1)
+            if not folder:
+                break
+            folder = _folder(folder)
+        if value is None:
+            return None
+        made = self.result(value)
+        return made[1] if made is not None and made[0] == "gen" else made
+
+    def fixture_of(self, path: str, name: str, number: int) -> Value | None:
+        facts = self.facts(path)
+        parent = facts.defs[number][PARENT] if number >= 0 else -1
+        for scope in ([facts.defs[parent][SCOPE]] if parent >= 0 else []) + [0]:
+            for binding in facts.names[scope].get(name, ()):
+                if binding[0] == "d" and binding[1] != number and "fixture" in facts.defs[binding[1]][FLAGS]:
+                    return ("fn", path, binding[1], None)
+        return None
+
+    def is_property(self, function: Value) -> bool:
+        flags = self.facts(function[1]).defs[function[2]][FLAGS]
+        return "property" in flags or "cached_property" in flags
+
+    def own_member(self, path: str, number: int, name: str) -> Value | None:
+        if name == "__class__":
+            return ("cls", path, number)
+        return super().own_member(path, number, name)
+
+    def entered(self, value: Value) -> Value | None:
+        if value[0] == "gen":
+            return value[1]  # type: ignore[no-any-return]
+        if value[0] == "inst":
+            for name in ("__enter__", "__aenter__"):
+                method = self.member(value, name)
+                if method is not None and method[0] == "fn":
+                    return self.result(method) or value
+            return value
+        return None
+
+    def container_member(self, owner: Value, name: str) -> Value | None:
+        tag = owner[0]
+        if tag == "map":
+            if name in ("get", "pop", "setdefault"):
+                return ("fun", owner[2])
+            if name in ("values", "keys"):
+                return ("fun", ("seq", owner[2 if name == "values" else 1]))
+            if name == "items":
+                return ("fun", ("seq", ("tup", (owner[1] or UNKNOWN, owner[2] or UNKNOWN))))
+        if tag == "seq" and name in ("pop", "popleft", "__next__"):
+            return ("fun", owner[1])
+        if tag in ("seq", "map") and name == "copy":
+            return ("fun", owner)
+        return EXTERNAL
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _common(one: str, other: str) -> int:
+    """How many folders two paths share."""
+    count = 0
+    for a, b in zip(one.split("/"), other.split("/"), strict=False):
+        if a != b:
+            break
+        count += 1
+    return count

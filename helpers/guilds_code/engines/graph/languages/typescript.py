@@ -1,0 +1,1421 @@
+"""TypeScript and JavaScript, with JSX: facts of a module, and what its names, types and imports mean.
+
+Follows the TypeScript handbook (modules, declaration merging, narrowing by `instanceof`) and Node's module
+resolution. Types stand in the same scopes as values, under `:name`. Types computed from types are not followed.
+"""
+
+from __future__ import annotations
+
+from guilds_code.engines.graph.facts import FLAGS, KIND, PARENT, SCOPE
+from guilds_code.engines.graph.languages.modules import Modules
+from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, one_line
+from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, VARIABLES, Resolver, plain, with_receiver
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tree_sitter import Node
+
+    from guilds_code.engines.graph.facts import Binding, Expression, Facts
+    from guilds_code.engines.graph.resolve import Value
+
+_FUNCTIONS = frozenset(("arrow_function", "function_expression", "generator_function", "function"))
+_SILENT = frozenset(
+    ("comment", "string", "number", "regex", "true", "false", "null", "undefined", "this", "super", "import",
+     "string_fragment", "escape_sequence", "break_statement", "continue_statement", "jsx_text", "hash_bang_line",
+     "statement_identifier", "property_identifier", "private_property_identifier", "optional_chain")
+)  # fmt: skip
+_LITERALS = frozenset(("string", "template_string", "number", "regex", "true", "false", "null", "undefined"))
+_TYPE_NODES = frozenset(
+    ("type_annotation", "type_arguments", "union_type", "intersection_type", "generic_type", "array_type",
+     "object_type", "function_type", "constructor_type", "tuple_type", "parenthesized_type", "conditional_type",
+     "type_query", "lookup_type", "index_type_query", "readonly_type", "mapped_type_clause", "type_parameters",
+     "template_literal_type", "literal_type", "type_predicate_annotation", "asserts_annotation", "optional_type",
+     "rest_type", "infer_type", "nested_type_identifier", "type_identifier", "opting_type_annotation",
+     "omitting_type_annotation", "adding_type_annotation", "flow_maybe_type", "predefined_type")
+)  # fmt: skip
+_SEQUENCES = frozenset(
+    ("Array", "ReadonlyArray", "Set", "ReadonlySet", "WeakSet", "Iterable", "Iterator", "IterableIterator",
+     "Generator", "AsyncGenerator", "AsyncIterable", "AsyncIterator", "AsyncIterableIterator", "ArrayLike")
+)  # fmt: skip
+_MAPS = frozenset(("Map", "ReadonlyMap", "WeakMap", "Record"))
+_SAME = frozenset(
+    ("Partial", "Required", "Readonly", "NonNullable", "Awaited", "Pick", "Omit", "Exclude", "Extract", "NoInfer")
+)
+_SAME_SEQUENCE = frozenset(("filter", "slice", "concat", "reverse", "sort", "splice", "add", "toSorted", "toReversed"))
+_ELEMENT = frozenset(("find", "pop", "shift", "at", "findLast", "next"))
+_PER_ELEMENT = frozenset(
+    ("map", "forEach", "filter", "some", "every", "find", "findIndex", "flatMap", "findLast", "sort", "findLastIndex")
+)
+_DOC = ("comment",)
+RETURNS_MAX = 8
+"""Return statements that an inferred result looks at."""
+
+_parsers: dict[str, Any] = {}
+
+
+def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
+    """The facts of one module."""
+    walk = _TypeScript(source)
+    root = _parser(path).parse(source).root_node
+    for child in root.named_children:
+        walk.visit(child, 0)
+    walk.drop_local_references()
+    return walk.facts
+
+
+def _parser(path: str) -> Any:
+    ending = path.rpartition(".")[2].lower()
+    dialect = "typescript" if ending in ("ts", "mts", "cts") else "tsx"
+    if dialect not in _parsers:
+        import tree_sitter_typescript
+        from tree_sitter import Language, Parser
+
+        _parsers[dialect] = Parser(Language(getattr(tree_sitter_typescript, f"language_{dialect}")()))
+    return _parsers[dialect]
+
+
+class _TypeScript(Walk):
+    def visit(self, node: Node, scope: int) -> None:
+        """Walk a statement or an expression."""
+        kind = node.type
+        if kind in _SILENT:
+            return
+        method = _VISIT.get(kind)
+        if method is not None:
+            method(self, node, scope)
+        elif kind in _TYPE_NODES:
+            self.visit_type(node, scope)
+        else:
+            for child in node.named_children:
+                self.visit(child, scope)
+
+    # functions
+
+    def function_declaration(self, node: Node, scope: int) -> None:
+        named = node.child_by_field_name("name")
+        if named is not None:
+            number = self.function(node, self.text(named), "function", scope, node, named)
+            self.bind(scope, self.text(named), ("d", number))
+
+    def function(
+        self, node: Node, name: str, kind: str, scope: int, outer: Node, named: Node, parent: int | None = None
+    ) -> int:
+        """Record a function with a name, and walk it."""
+        body = node.child_by_field_name("body")
+        result = node.child_by_field_name("return_type")
+        words = {child.type for child in node.children}
+        flags: tuple[str, ...] = tuple(word for word in ("async", "static") if word in words)
+        if "get" in words:
+            flags = (*flags, "property")
+        if body is None:
+            flags = (*flags, "abstract" if kind == "method" else "overload")
+        number = self.define(
+            kind, name, outer, scope, named=named, signature=self.signature(outer, body).removesuffix("=>").strip(" ;"),
+            doc=self.doc(outer), returns=self.annotation(result, scope), flags=flags, opens="f", parent=parent,
+        )  # fmt: skip
+        inner = self.facts.defs[number][SCOPE]
+        around, self.current = self.current, number
+        self.type_parameters(node, inner, number)
+        self.parameters(node, inner)
+        if result is not None:
+            self.visit_type(result, inner)
+        self.body(body, inner)
+        self.current = around
+        return number
+
+    def body(self, body: Node | None, scope: int) -> None:
+        if body is None:
+            return
+        if body.type == "statement_block":
+            for child in body.named_children:
+                self.visit(child, scope)
+        else:
+            self.result(self.expression(body), scope)
+            self.visit(body, scope)
+
+    def anonymous(self, node: Node, scope: int) -> None:
+        """A function without a name of its own: its references are those of what is around it."""
+        arrow = node.type == "arrow_function"
+        inner = self.open_scope(scope, self.owner(scope), "l" if arrow else "a")
+        self.parameters(node, inner)
+        body = node.child_by_field_name("body")
+        for child in body.named_children if body is not None and body.type == "statement_block" else [body]:
+            if child is not None:
+                self.visit(child, inner)
+
+    def parameters(self, node: Node, inner: int) -> None:
+        listed = node.child_by_field_name("parameters")
+        single = node.child_by_field_name("parameter")
+        if single is not None:
+            self.bind(inner, self.text(single), self.context(node, 0) or ("?",))
+        position = 0
+        for child in listed.named_children if listed is not None else ():
+            if child.type in ("required_parameter", "optional_parameter"):
+                pattern = child.child_by_field_name("pattern")
+                annotation, value = child.child_by_field_name("type"), child.child_by_field_name("value")
+                if pattern is not None and pattern.type == "this" and annotation is not None:
+                    self.bind(inner, "this", ("t", self.annotation(annotation, inner)))
+                if pattern is None or pattern.type == "this":
+                    continue
+                declared = self.annotation(annotation, inner)
+                default = self.expression(value) if value is not None else None
+                binding: Binding = ("p", declared, default, position)
+                if declared is None and default is None:
+                    binding = self.context(node, position) or binding
+                if pattern.type == "rest_pattern" and pattern.named_child_count:
+                    pattern = pattern.named_children[0]
+                self.pattern(pattern, inner, binding)
+                self.property_parameter(child, pattern, binding)
+                for part in (annotation, value):
+                    if part is not None:
+                        self.visit(part, inner)
+                position += 1
+            elif child.type in ("identifier", "object_pattern", "array_pattern", "assignment_pattern", "rest_pattern"):
+                self.pattern(child, inner, self.context(node, position) or ("?",))
+                position += 1
+
+    def context(self, function: Node, position: int) -> Binding | None:
+        """A parameter's meaning by what the function is passed to."""
+        arguments = function.parent
+        if arguments is None or arguments.type != "arguments":
+            return None
+        call = arguments.parent
+        callee = call.child_by_field_name("function") if call is not None else None
+        if call is not None and call.type == "new_expression":
+            callee = call.child_by_field_name("constructor")
+        expression = self.expression(callee)
+        if expression is None:
+            return None
+        place = next((i for i, child in enumerate(arguments.named_children) if child.id == function.id), 0)
+        return ("v", ("cb", expression, place, position))
+
+    def property_parameter(self, node: Node, pattern: Node, binding: Binding) -> None:
+        """`constructor(private name: Type)` gives the class a property."""
+        if any(child.type in ("accessibility_modifier", "readonly", "override_modifier") for child in node.children):
+            owner = self.facts.defs[self.current][PARENT]
+            if owner >= 0:
+                around = self.facts.defs[owner][SCOPE]
+                name = self.text(pattern)
+                number = self.define("property", name, node, around, signature=one_line(self.slice(node)))
+                self.bind(around, name, ("d", number))
+                self.facts.names[around][name].append(("t", binding[1]) if binding[1] else ("v", binding[2]))
+
+    def pattern(self, node: Node, scope: int, binding: Binding) -> None:
+        """Bind the names of a pattern to parts of what it is given."""
+        kind = node.type
+        if kind in ("identifier", "shorthand_property_identifier_pattern"):
+            self.bind(scope, self.text(node), binding)
+        elif kind in ("assignment_pattern", "object_assignment_pattern"):
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+            if left is not None:
+                self.pattern(left, scope, binding)
+            if right is not None:
+                self.visit(right, scope)
+        elif kind == "rest_pattern":
+            for child in node.named_children:
+                self.pattern(child, scope, ("?",))
+        elif kind in ("object_pattern", "array_pattern"):
+            given = self.given(binding)
+            for position, child in enumerate(node.named_children):
+                inner, key = child, None
+                if child.type == "pair_pattern":
+                    value, named = child.child_by_field_name("value"), child.child_by_field_name("key")
+                    if value is None:
+                        continue
+                    inner, key = value, self.text(named) if named is not None else None
+                elif child.type == "shorthand_property_identifier_pattern":
+                    key = self.text(child)
+                elif child.type == "object_assignment_pattern" and child.named_child_count:
+                    key = self.text(child.named_children[0])
+                part: Binding = ("?",)
+                if given is not None and kind == "array_pattern":
+                    part = ("v", ("x", given, position))
+                elif given is not None and key is not None:
+                    part = ("v", ("a", given, key))
+                self.pattern(inner, scope, part)
+
+    def given(self, binding: Binding) -> Expression | None:
+        if binding[0] == "v":
+            return binding[1]  # type: ignore[no-any-return]
+        kind = binding[1] if binding[0] in "pt" and len(binding) > 1 else None
+        return ("t", kind) if kind else None
+
+    # classes, interfaces, types
+
+    def class_(self, node: Node, scope: int, name: str = "") -> int:
+        named = node.child_by_field_name("name")
+        own = self.text(named) if named is not None else name or "default"
+        interface = node.type == "interface_declaration"
+        body = node.child_by_field_name("body")
+        number = self.define(
+            "interface" if interface else "class", own, node, scope, named=named, opens="c",
+            signature=self.signature(node, body), doc=self.doc(node), flags=self.decorators(node, scope),
+        )  # fmt: skip
+        if named is not None:
+            self.bind(scope, f":{own}" if interface else own, ("d", number))
+        inner = self.facts.defs[number][SCOPE]
+        around, self.current = self.current, number
+        self.type_parameters(node, inner, number)
+        self.heritage(node, inner, number)
+        for member in body.named_children if body is not None else ():
+            self.member(member, inner, number)
+        self.current = around
+        return number
+
+    def class_declaration(self, node: Node, scope: int) -> None:
+        self.class_(node, scope)
+
+    def decorators(self, node: Node, scope: int) -> tuple[str, ...]:
+        holder = node.parent if node.parent is not None and node.parent.type == "export_statement" else node
+        found = []
+        for child in (*holder.children, *(node.children if holder.id != node.id else ())):
+            if child.type == "decorator" and child.named_child_count:
+                used = child.named_children[0]
+                callee = used.child_by_field_name("function") if used.type == "call_expression" else used
+                self.refer(scope, used.start_point[0] + 1, self.expression(callee), "decorates")
+                self.visit(used, scope)
+                found.append(self.text(callee).rpartition(".")[2] if callee is not None else "")
+        return tuple(found)
+
+    def heritage(self, node: Node, scope: int, number: int) -> None:
+        bases = self.facts.bases.setdefault(number, [])
+        clauses = [child for child in node.named_children if child.type in ("class_heritage", "extends_type_clause")]
+        for clause in [c for h in clauses for c in (h.named_children if h.type == "class_heritage" else [h])]:
+            relation = "implements" if clause.type == "implements_clause" else "inherits"
+            if clause.type == "extends_clause":
+                value, arguments = clause.child_by_field_name("value"), clause.child_by_field_name("type_arguments")
+                parts = [(value, arguments)] if value is not None else []
+            elif clause.type in ("identifier", "member_expression", "call_expression"):
+                parts = [(clause, None)]
+            else:
+                parts = [(child, None) for child in clause.named_children]
+            for part, arguments in parts:
+                kind = self.kind(part, scope)
+                if kind is None and (made := self.expression(part)) is not None:
+                    kind = ("Q", made)
+                if kind is not None and arguments is not None:
+                    kind = ("G", kind, tuple(self.kind(a, scope) for a in arguments.named_children))
+                if kind is None:
+                    continue
+                bases.append((kind, relation, scope))
+                head = kind[1] if kind[0] == "G" else kind
+                if head[0] in "na":
+                    self.refer(scope, part.start_point[0] + 1, ("ty", head), relation)
+                for inside in ([arguments] if arguments is not None else []) + (
+                    part.named_children[1:] if part.type == "generic_type" else []
+                ):
+                    self.visit_type(inside, scope)
+                if kind[0] == "Q":
+                    self.visit(part, scope)
+
+    def member(self, node: Node, scope: int, owner: int) -> None:
+        kind = node.type
+        named = node.child_by_field_name("name") or node.child_by_field_name("property")
+        if kind in ("method_definition", "method_signature", "abstract_method_signature") and named is not None:
+            self.method(node, scope, named)
+        elif kind in ("public_field_definition", "field_definition", "property_signature") and named is not None:
+            self.field(node, scope, named)
+        elif kind in ("call_signature", "construct_signature"):
+            result = node.child_by_field_name("return_type") or node.child_by_field_name("type")
+            declared = self.annotation(result, scope)
+            if declared is not None:
+                self.bind(scope, "()" if kind == "call_signature" else "new", ("t", ("F", declared, ())))
+            self.visit_all(node, scope)
+        elif kind == "decorator" or kind == "index_signature":
+            self.visit_all(node, scope)
+        elif kind == "class_static_block":
+            self.visit_all(node, self.open_scope(scope, owner, "b"))
+
+    def method(self, node: Node, scope: int, named: Node) -> None:
+        name = self.member_name(named)
+        number = self.function(node, name, "method", scope, node, named)
+        flags = self.decorators(node, scope)
+        if flags:
+            definition = self.facts.defs[number]
+            self.facts.defs[number] = (*definition[:FLAGS], definition[FLAGS] + flags, *definition[FLAGS + 1 :])
+        self.bind(scope, name, ("d", number))
+
+    def field(self, node: Node, scope: int, named: Node) -> None:
+        name = self.member_name(named)
+        annotation, value = node.child_by_field_name("type"), node.child_by_field_name("value")
+        self.decorators(node, scope)
+        if value is not None and value.type in _FUNCTIONS:
+            self.bind(scope, name, ("d", self.function(value, name, "method", scope, node, named)))
+            return
+        declared = self.annotation(annotation, scope)
+        number = self.define(
+            "property", name, node, scope, named=named, signature=one_line(self.slice(node))[:160], returns=declared,
+            doc=self.doc(node),
+        )  # fmt: skip
+        self.bind(scope, name, ("d", number))
+        if annotation is not None:
+            self.visit_type(annotation, scope)
+        if value is not None:
+            held = self.expression(value, scope)
+            self.facts.names[scope][name].append(("v", held) if held else ("?",))
+            self.visit(value, scope)
+
+    def member_name(self, node: Node) -> str:
+        return self.text(node).strip("'\"`")
+
+    def type_alias(self, node: Node, scope: int) -> None:
+        named, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if named is None:
+            return
+        name = self.text(named)
+        number = self.define(
+            "type", name, node, scope, named=named, signature=self.signature(node, None).rstrip(";"),
+            doc=self.doc(node), opens="t",
+        )  # fmt: skip
+        self.bind(scope, f":{name}", ("d", number))
+        inner = self.facts.defs[number][SCOPE]
+        around, self.current = self.current, number
+        self.type_parameters(node, inner, number)
+        if value is not None:
+            kind = self.kind(value, inner)
+            if kind is not None:
+                self.bind(inner, "=", ("t", kind))
+            self.visit_type(value, inner)
+        self.current = around
+
+    def enum(self, node: Node, scope: int) -> None:
+        named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if named is None:
+            return
+        number = self.define(
+            "enum", self.text(named), node, scope, named=named, signature=self.signature(node, body),
+            doc=self.doc(node), opens="c",
+        )  # fmt: skip
+        self.bind(scope, self.text(named), ("d", number))
+        inner = self.facts.defs[number][SCOPE]
+        for child in body.named_children if body is not None else ():
+            name = child.child_by_field_name("name") if child.type == "enum_assignment" else child
+            if name is not None and name.type != "comment":
+                self.bind(inner, self.member_name(name), ("t", ("n", self.text(named))))
+
+    def namespace(self, node: Node, scope: int) -> None:
+        named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if named is None or body is None:
+            self.visit_all(node, scope)
+            return
+        name = self.text(named).strip("'\"")
+        number = self.define(
+            "namespace", name, node, scope, named=named, signature=self.signature(node, body), doc=self.doc(node),
+            opens="m",
+        )  # fmt: skip
+        inner = self.facts.defs[number][SCOPE]
+        first, *rest = name.split(".")
+        self.bind(scope, first, ("scope", inner) if not rest else ("?",))
+        around, self.current = self.current, number
+        for child in body.named_children:
+            self.visit(child, inner)
+        self.current = around
+
+    def type_parameters(self, node: Node, scope: int, number: int) -> None:
+        listed = node.child_by_field_name("type_parameters")
+        for position, child in enumerate(listed.named_children if listed is not None else ()):
+            named, bound = child.child_by_field_name("name"), child.child_by_field_name("constraint")
+            if named is None:
+                continue
+            constraint = self.kind(bound.named_children[0], scope) if bound is not None else None
+            self.bind(scope, f":{self.text(named)}", ("tp", number, position, scope, constraint))
+            if bound is not None:
+                self.visit_all(bound, scope)
+
+    # variables and assignments
+
+    def declarator(self, node: Node, scope: int) -> None:
+        named, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        annotation = node.child_by_field_name("type")
+        if named is None:
+            return
+        declared = self.annotation(annotation, scope)
+        if annotation is not None:
+            self.visit_type(annotation, scope)
+        if named.type != "identifier":
+            given = ("t", declared) if declared else None
+            expression = self.expression(value, scope) if value is not None else None
+            self.pattern(named, scope, given or (("v", expression) if expression else ("?",)))
+            if value is not None:
+                self.visit(value, scope)
+            return
+        name = self.text(named)
+        outer = node.parent if node.parent is not None and node.parent.named_child_count == 1 else node
+        required = self.expression(value) if value is not None and annotation is None else None
+        if required is not None and required[0] == "a" and required[1][0] == "import":
+            required = ("import", required[1][1], required[2])
+        if required is not None and required[0] == "import":
+            self.import_name(scope, name, required[1], required[2], node)
+            return
+        if value is not None and value.type in _FUNCTIONS:
+            self.bind(scope, name, ("d", self.function(value, name, "function", scope, outer, named)))
+            return
+        if value is not None and value.type == "class":
+            self.bind(scope, name, ("d", self.class_(value, scope, name)))
+            return
+        around = self.current
+        if self.facts.scopes[scope][2] == "m":
+            number = self.define(
+                "variable", name, outer, scope, named=named, signature=one_line(self.slice(node)[:200])[:120],
+                returns=declared, doc=self.doc(outer),
+            )  # fmt: skip
+            self.bind(scope, name, ("d", number))
+            self.current = number
+        elif declared is not None:
+            self.bind(scope, name, ("t", declared))
+        if value is not None:
+            expression = self.expression(value, scope)
+            if declared is None:
+                self.bind(scope, name, ("v", expression) if expression else ("?",))
+            self.visit_value(value, expression, scope)
+            if value.type == "assignment_expression" and "=" in self.facts.exports:
+                self.facts.exports["="] = ("v", ("n", name))  # var app = module.exports = {}
+        elif declared is None:
+            self.bind(scope, name, ("?",))
+        self.current = around
+
+    def visit_value(self, value: Node, expression: Expression | None, scope: int) -> None:
+        """Walk a value; an object that `expression` made a scope of has been walked with it."""
+        if not (value.type == "object" and expression is not None and expression[0] == "o"):
+            self.visit(value, scope)
+
+    def assignment(self, node: Node, scope: int) -> None:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if left is None or right is None:
+            return
+        if left.type == "identifier":
+            value = self.expression(right, scope)
+            if value is not None:
+                self.rebind(scope, self.text(left), ("v", value))
+            self.visit_value(right, value, scope)
+            return
+        if left.type == "member_expression":
+            self.assign_member(left, right, scope)
+            return
+        self.visit(left, scope)
+        self.visit(right, scope)
+
+    def rebind(self, scope: int, name: str, binding: Binding) -> None:
+        """Add a value to a variable where it was declared without one."""
+        while scope >= 0:
+            bound = self.facts.names[scope].get(name)
+            if bound is not None:
+                if any(b[0] in "?v" or (b[0] == "d" and self.is_open(b[1])) for b in bound) and len(bound) < 6:
+                    bound.append(binding)
+                return
+            scope = self.facts.scopes[scope][0]
+
+    def is_open(self, number: int) -> bool:
+        definition = self.facts.defs[number]
+        return definition[KIND] == "variable" and definition[9] is None
+
+    def assign_member(self, left: Node, right: Node, scope: int) -> None:
+        owner, named = left.child_by_field_name("object"), left.child_by_field_name("property")
+        if owner is None or named is None:
+            return
+        name, where = self.text(named), self.text(owner) if owner.end_byte - owner.start_byte < 80 else ""
+        function = right.type in _FUNCTIONS
+        if where == "module" and name == "exports":
+            value = self.expression(right, scope)
+            if value is not None:
+                self.facts.exports["="] = ("v", value)
+            self.visit_value(right, value, scope)
+            return
+        if where in ("exports", "module.exports"):
+            if function:
+                number = self.function(right, name, "function", scope, left.parent or left, named)
+                self.facts.exports[name] = ("v", ("d", number))
+            else:
+                value = self.expression(right, scope)
+                self.facts.exports[name] = ("v", value) if value is not None else ("?",)
+                self.visit_value(right, value, scope)
+            return
+        target = self.owner_of(where.removesuffix(".prototype"), owner, scope)
+        if target < 0:
+            self.visit(left, scope)
+            self.visit(right, scope)
+            return
+        fields = self.facts.fields.setdefault(target, {}).setdefault(name, [])
+        if function and owner.type != "this":
+            number = self.function(right, name, "method", scope, left.parent or left, named, parent=target)
+            fields.append((("d", number), scope))
+            return
+        value = self.expression(right, scope)
+        fields.append((("v", value) if value is not None else ("?",), scope))
+        if owner.type != "this":
+            self.visit(owner, scope)
+        self.visit_value(right, value, scope)
+
+    def owner_of(self, name: str, owner: Node, scope: int) -> int:
+        """The class, function or module variable of this file that gets a member, or -1."""
+        if owner.type == "this":
+            while scope > 0:
+                parent, number, kind = self.facts.scopes[scope]
+                if kind == "c":
+                    return number
+                if kind == "f":
+                    definition = self.facts.defs[number]
+                    if definition[KIND] == "function":
+                        return number
+                    if definition[KIND] == "method" and definition[PARENT] >= 0:
+                        return int(definition[PARENT])
+                if kind in "oa":
+                    return -1
+                scope = parent
+            return -1
+        bound = self.facts.names[0].get(name, ())
+        return next((int(b[1]) for b in bound if b[0] == "d"), -1)
+
+    def for_in(self, node: Node, scope: int) -> None:
+        inner = self.open_scope(scope, self.owner(scope), "b")
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        expression = self.expression(right) if right is not None else None
+        of = any(child.type == "of" for child in node.children)
+        if left is not None:
+            self.pattern(left, inner, ("v", ("e", expression)) if expression and of else ("?",))
+        if right is not None:
+            self.visit(right, inner)
+        body = node.child_by_field_name("body")
+        if body is not None:
+            self.visit(body, inner)
+
+    def block(self, node: Node, scope: int) -> None:
+        self.visit_all(node, self.open_scope(scope, self.owner(scope), "b"))
+
+    def catch(self, node: Node, scope: int) -> None:
+        inner = self.open_scope(scope, self.owner(scope), "b")
+        parameter, body = node.child_by_field_name("parameter"), node.child_by_field_name("body")
+        if parameter is not None:
+            self.pattern(parameter, inner, ("?",))
+        if body is not None:
+            self.visit(body, inner)
+
+    def if_statement(self, node: Node, scope: int) -> None:
+        condition, body = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
+        if condition is not None:
+            self.visit(condition, scope)
+        if body is not None:
+            inner = scope
+            for left, right in self.instance_tests(condition):
+                inner = self.open_scope(scope, self.owner(scope), "b") if inner == scope else inner
+                self.bind(inner, left, ("t", right))
+            self.visit(body, inner)
+        other = node.child_by_field_name("alternative")
+        if other is not None:
+            self.visit(other, scope)
+
+    def instance_tests(self, node: Node | None) -> list[tuple[str, Any]]:
+        if node is None:
+            return []
+        if node.type == "parenthesized_expression":
+            return [test for child in node.named_children for test in self.instance_tests(child)]
+        if node.type != "binary_expression":
+            return []
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        operator = node.child_by_field_name("operator")
+        if left is None or right is None or operator is None:
+            return []
+        if operator.type == "&&":
+            return self.instance_tests(left) + self.instance_tests(right)
+        if operator.type == "instanceof" and left.type == "identifier":
+            kind = self.expression(right)
+            return [(self.text(left), kind)] if kind is not None and kind[0] in "na" else []
+        return []
+
+    # modules
+
+    def import_(self, node: Node, scope: int) -> None:
+        line = node.start_point[0] + 1
+        source = node.child_by_field_name("source")
+        for child in node.named_children:
+            if child.type == "import_require_clause":
+                inner = child.child_by_field_name("source")
+                if inner is not None:
+                    self.bind(scope, self.text(child.named_children[0]), ("i", self.unquoted(inner), None))
+                    self.refer(scope, line, ("import", self.unquoted(inner), None), "imports")
+        if source is None:
+            return
+        module = self.unquoted(source)
+        if not any(child.type == "import_clause" for child in node.named_children):
+            self.refer(scope, line, ("import", module, None), "imports")
+        for clause in [child for child in node.named_children if child.type == "import_clause"]:
+            for child in clause.named_children:
+                if child.type == "identifier":
+                    self.import_name(scope, self.text(child), module, "default", child)
+                elif child.type == "namespace_import":
+                    self.import_name(scope, self.text(child.named_children[0]), module, None, child)
+                elif child.type == "named_imports":
+                    for one in child.named_children:
+                        name, alias = one.child_by_field_name("name"), one.child_by_field_name("alias")
+                        if name is not None:
+                            own = self.text(alias) if alias is not None else self.text(name)
+                            self.import_name(scope, own, module, self.text(name), one)
+
+    def import_name(self, scope: int, own: str, module: str, name: str | None, node: Node) -> None:
+        self.bind(scope, own, ("i", module, name))
+        self.refer(scope, node.start_point[0] + 1, ("import", module, name), "imports")
+
+    def export(self, node: Node, scope: int) -> None:
+        source, value = node.child_by_field_name("source"), node.child_by_field_name("value")
+        declaration = node.child_by_field_name("declaration")
+        exports = self.facts.exports if scope == 0 else {}
+        module = self.unquoted(source) if source is not None else None
+        words = [child.type for child in node.children]
+        if module is not None:
+            self.refer(scope, node.start_point[0] + 1, ("import", module, None), "imports")
+        if module is not None and "*" in words:
+            self.facts.stars.append(module)
+        for child in node.named_children:
+            if child.type == "export_clause":
+                for one in child.named_children:
+                    name, alias = one.child_by_field_name("name"), one.child_by_field_name("alias")
+                    if name is None:
+                        continue
+                    own = self.text(alias) if alias is not None else self.text(name)
+                    if module is not None:
+                        exports[own] = ("i", module, self.text(name))
+                        line = one.start_point[0] + 1
+                        self.refer(scope, line, ("import", module, self.text(name)), "imports")
+                    else:
+                        exports[own] = ("l", self.text(name))
+            elif child.type == "namespace_export" and module is not None:
+                exports[self.text(child.named_children[0])] = ("i", module, None)
+        if declaration is not None:
+            before = {key: len(bound) for key, bound in self.facts.names[scope].items()}
+            self.visit(declaration, scope)
+            for key, bound in self.facts.names[scope].items():
+                if len(bound) > before.get(key, 0):
+                    exports.setdefault(key.lstrip(":"), ("l", key.lstrip(":")))
+            named = declaration.child_by_field_name("name")
+            if "default" in words and named is not None:
+                exports["default"] = ("l", self.text(named))
+        elif value is not None:
+            if value.type in _FUNCTIONS and value.type != "arrow_function" and "default" in words:
+                number = self.function(value, "default", "function", scope, node, value)
+                exports["default"] = ("v", ("d", number))
+            elif value.type == "class":
+                exports["default"] = ("v", ("d", self.class_(value, scope)))
+            elif value.type == "arrow_function":
+                exports["default"] = ("v", ("d", self.function(value, "default", "function", scope, node, value)))
+            else:
+                expression = self.expression(value, scope)
+                exports["default"] = ("v", expression) if expression else ("?",)
+                self.visit_value(value, expression, scope)
+        elif "=" in words and node.named_child_count:
+            expression = self.expression(node.named_children[-1])
+            if expression is not None:
+                exports["="] = ("v", expression)
+            self.visit(node.named_children[-1], scope)
+
+    def unquoted(self, node: Node) -> str:
+        return self.text(node)[1:-1]
+
+    # references
+
+    def call(self, node: Node, scope: int) -> None:
+        function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if function is None:
+            return
+        if function.type == "import" or (function.type == "identifier" and self.text(function) == "require"):
+            module = self.required(node)
+            if module is not None:
+                self.refer(scope, node.start_point[0] + 1, ("import", module, None), "imports")
+                return
+        self.reference(function, scope, "calls")
+        type_arguments = node.child_by_field_name("type_arguments")
+        if type_arguments is not None:
+            self.visit_type(type_arguments, scope)
+        if arguments is not None:
+            self.visit_all(arguments, scope)
+
+    def required(self, node: Node) -> str | None:
+        arguments = node.child_by_field_name("arguments")
+        if arguments is not None and arguments.named_child_count and arguments.named_children[0].type == "string":
+            return self.unquoted(arguments.named_children[0])
+        return None
+
+    def new(self, node: Node, scope: int) -> None:
+        constructor = node.child_by_field_name("constructor")
+        if constructor is not None:
+            self.reference(constructor, scope, "calls")
+        for child in node.named_children[1:]:
+            self.visit(child, scope)
+
+    def reference(self, node: Node, scope: int, relation: str) -> None:
+        while node.type in ("parenthesized_expression", "non_null_expression") and node.named_child_count:
+            node = node.named_children[0]
+        kind = node.type
+        if kind == "super":
+            self.refer(scope, node.start_point[0] + 1, ("s",), relation)
+        elif kind == "identifier":
+            self.refer(scope, node.start_point[0] + 1, ("n", self.text(node)), relation)
+        elif kind == "member_expression":
+            named, owner = node.child_by_field_name("property"), node.child_by_field_name("object")
+            if named is not None and owner is not None:
+                self.refer(scope, named.start_point[0] + 1, self.expression(node), relation)
+                self.visit(owner, scope)
+        else:
+            if kind not in _FUNCTIONS and relation == "calls":
+                self.refer(scope, node.end_point[0] + 1, self.expression(node), relation)
+            self.visit(node, scope)
+
+    def identifier(self, node: Node, scope: int) -> None:
+        self.refer(scope, node.start_point[0] + 1, ("n", self.text(node)), "uses")
+
+    def member_expression(self, node: Node, scope: int) -> None:
+        self.reference(node, scope, "uses")
+
+    def jsx(self, node: Node, scope: int) -> None:
+        named = node.child_by_field_name("name")
+        if named is not None and (named.type != "identifier" or self.text(named)[:1].isupper()):
+            self.reference(named, scope, "uses")
+        for child in node.named_children:
+            if named is None or child.id != named.id:
+                self.visit(child, scope)
+
+    def jsx_attribute(self, node: Node, scope: int) -> None:
+        for child in node.named_children[1:]:
+            self.visit(child, scope)
+
+    def pair(self, node: Node, scope: int) -> None:
+        value = node.child_by_field_name("value")
+        if value is not None:
+            self.visit(value, scope)
+
+    def object_(self, node: Node, scope: int) -> None:
+        """An object that nothing names: its methods are walked as anonymous functions."""
+        for child in node.named_children:
+            if child.type == "method_definition":
+                self.anonymous(child, scope)
+            else:
+                self.visit(child, scope)
+
+    def visit_all(self, node: Node, scope: int) -> None:
+        for child in node.named_children:
+            self.visit(child, scope)
+
+    def visit_type(self, node: Node, scope: int) -> None:
+        kind = node.type
+        if kind == "type_identifier":
+            self.refer(scope, node.start_point[0] + 1, ("ty", ("n", self.text(node))), "uses")
+        elif kind == "nested_type_identifier":
+            named = self.kind(node, scope)
+            if named is not None:
+                self.refer(scope, node.start_point[0] + 1, ("ty", named), "uses")
+        elif kind == "type_query":
+            self.visit_all(node, scope)
+        elif kind in ("property_signature", "method_signature", "index_signature", "required_parameter"):
+            for child in node.named_children:
+                if child.type in _TYPE_NODES or child.type == "formal_parameters":
+                    self.visit_type(child, scope)
+        elif kind not in ("identifier", "property_identifier", "string", "comment"):
+            for child in node.named_children:
+                self.visit_type(child, scope)
+
+    def return_(self, node: Node, scope: int) -> None:
+        for child in node.named_children:
+            expression = self.expression(child, scope)
+            self.result(expression, scope)
+            self.visit_value(child, expression, scope)
+
+    def result(self, expression: Expression | None, scope: int) -> None:
+        inner = scope
+        while inner > 0 and self.facts.scopes[inner][2] == "b":
+            inner = self.facts.scopes[inner][0]
+        number = self.owner(inner)
+        if expression is not None and number >= 0 and self.facts.scopes[inner][2] == "f":
+            found = self.facts.returns.setdefault(number, [])
+            if len(found) < RETURNS_MAX:
+                found.append((expression, scope))
+
+    # descriptions
+
+    def expression(self, node: Node | None, scope: int = -1, depth: int = 0) -> Expression | None:
+        """What can be said of an expression; an object literal becomes a scope when `scope` is given."""
+        if node is None or depth > DEPTH_MAX:
+            return None
+        kind = node.type
+        if kind == "identifier":
+            return ("n", self.text(node))
+        if kind == "this":
+            return ("self",)
+        if kind == "super":
+            return ("s",)
+        if kind == "member_expression":
+            owner = self.expression(node.child_by_field_name("object"), -1, depth + 1)
+            named = node.child_by_field_name("property")
+            return ("a", owner, self.text(named)) if owner and named is not None else None
+        if kind == "call_expression":
+            return self.call_expression(node, depth)
+        if kind == "new_expression":
+            made = self.expression(node.child_by_field_name("constructor"), -1, depth + 1)
+            arguments = node.child_by_field_name("type_arguments")
+            if made is None or made[0] not in "na" or arguments is None:
+                return ("new", made) if made else None
+            return ("t", ("G", made, tuple(self.kind(a, 0) for a in arguments.named_children)))
+        if kind in ("parenthesized_expression", "non_null_expression") and node.named_child_count:
+            return self.expression(node.named_children[0], scope, depth + 1)
+        if kind == "await_expression" and node.named_child_count:
+            inner = self.expression(node.named_children[0], -1, depth + 1)
+            return ("y", inner) if inner else None
+        if kind in ("as_expression", "satisfies_expression", "type_assertion"):
+            return self.cast(node, kind, scope, depth)
+        if kind == "ternary_expression":
+            return self.either(node.named_children[1:], depth)
+        if kind == "binary_expression":
+            operator = node.child_by_field_name("operator")
+            chooses = operator is not None and operator.type in ("||", "??", "&&")
+            return self.either(node.named_children, depth) if chooses else ("ext",)
+        if kind == "subscript_expression":
+            owner = self.expression(node.child_by_field_name("object"), -1, depth + 1)
+            return ("i", owner) if owner else None
+        if kind == "array":
+            inner = self.expression(node.named_children[0], scope, depth + 1) if node.named_child_count else None
+            return ("seq", inner) if inner else ("ext",)
+        if kind == "assignment_expression":
+            return self.expression(node.child_by_field_name("right"), -1, depth + 1)
+        if kind == "object" and scope >= 0 and depth < 6:
+            return self.object_scope(node, scope, depth)
+        if kind in _LITERALS:
+            return ("ext",)
+        return None
+
+    def cast(self, node: Node, kind: str, scope: int, depth: int) -> Expression | None:
+        parts = node.named_children
+        if len(parts) < 2:
+            return self.expression(parts[0], scope, depth + 1) if parts else None
+        value, written = (parts[1], parts[0]) if kind == "type_assertion" else (parts[0], parts[1])
+        declared = self.kind(written, max(scope, 0)) if kind != "satisfies_expression" else None
+        return ("t", declared) if declared else self.expression(value, scope, depth + 1)
+
+    def either(self, nodes: list[Node], depth: int) -> Expression | None:
+        parts = tuple(filter(None, (self.expression(n, -1, depth + 1) for n in nodes)))
+        return ("u", *parts) if len(parts) > 1 else parts[0] if parts else None
+
+    def call_expression(self, node: Node, depth: int) -> Expression | None:
+        function = node.child_by_field_name("function")
+        if function is None:
+            return None
+        if function.type == "import" or (function.type == "identifier" and self.text(function) == "require"):
+            module = self.required(node)
+            return ("import", module, None) if module is not None else None
+        callee = self.expression(function, -1, depth + 1)
+        arguments = node.child_by_field_name("arguments")
+        if callee == ("a", ("n", "Object"), "assign") and arguments is not None and arguments.named_child_count:
+            return self.either(arguments.named_children, depth)
+        if callee == ("a", ("n", "Object"), "create") and arguments is not None and arguments.named_child_count:
+            prototype = self.expression(arguments.named_children[0], -1, depth + 1)
+            owner = prototype[1] if prototype is not None and prototype[-1] == "prototype" else None
+            return ("new", owner) if owner is not None else prototype
+        return ("c", callee) if callee else None
+
+    def object_scope(self, node: Node, scope: int, depth: int) -> Expression:
+        """An object literal as a scope of its members."""
+        inner = self.open_scope(scope, self.owner(scope), "o")
+        for child in node.named_children:
+            kind = child.type
+            if kind == "method_definition":
+                named = child.child_by_field_name("name")
+                if named is not None:
+                    name = self.member_name(named)
+                    number = self.function(child, name, "method", inner, child, named, parent=self.current)
+                    self.bind(inner, name, ("d", number))
+            elif kind == "pair":
+                named, value = child.child_by_field_name("key"), child.child_by_field_name("value")
+                if named is None or value is None:
+                    continue
+                name = self.member_name(named)
+                if value.type in _FUNCTIONS:
+                    number = self.function(value, name, "method", inner, child, named, parent=self.current)
+                    self.bind(inner, name, ("d", number))
+                else:
+                    held = self.expression(value, inner, depth + 1)
+                    self.bind(inner, name, ("v", held) if held else ("?",))
+                    self.visit_value(value, held, inner)
+            elif kind == "shorthand_property_identifier":
+                self.bind(inner, self.text(child), ("up", self.text(child)))
+                self.refer(scope, child.start_point[0] + 1, ("n", self.text(child)), "uses")
+            elif kind == "spread_element" and child.named_child_count:
+                spread = self.expression(child.named_children[0])
+                if spread is not None:
+                    self.bind(inner, "...", ("v", spread))
+                self.visit_all(child, scope)
+        return ("o", inner)
+
+    def annotation(self, node: Node | None, scope: int) -> Any:
+        """The type of an annotation."""
+        if node is None or not node.named_child_count:
+            return None
+        if node.type in ("type_predicate_annotation", "asserts_annotation"):
+            return None
+        return self.kind(node.named_children[0], scope)
+
+    def kind(self, node: Node, scope: int, depth: int = 0) -> Any:
+        """The written type."""
+        if depth > 8:
+            return None
+        kind = node.type
+        if kind in ("type_identifier", "identifier"):
+            return ("n", self.text(node))
+        if kind in ("nested_type_identifier", "member_expression", "nested_identifier"):
+            parts = self.text(node).split(".")
+            if all(part.strip().isidentifier() for part in parts):
+                named: Any = ("n", parts[0].strip())
+                for part in parts[1:]:
+                    named = ("a", named, part.strip())
+                return named
+            return None
+        if kind == "generic_type":
+            head, arguments = node.child_by_field_name("name"), node.child_by_field_name("type_arguments")
+            base = self.kind(head, scope, depth + 1) if head is not None else None
+            if base is None or arguments is None:
+                return base
+            return ("G", base, tuple(self.kind(a, scope, depth + 1) for a in arguments.named_children))
+        if kind in ("union_type", "intersection_type"):
+            known = tuple(filter(None, (self.kind(c, scope, depth + 1) for c in node.named_children)))
+            return ("U", *known) if len(known) > 1 else known[0] if known else None
+        if kind in ("parenthesized_type", "readonly_type", "optional_type") and node.named_child_count:
+            return self.kind(node.named_children[0], scope, depth + 1)
+        if kind in ("array_type", "rest_type") and node.named_child_count:
+            inner = self.kind(node.named_children[0], scope, depth + 1)
+            return (("S", inner) if kind == "array_type" else inner) if inner else None
+        if kind == "tuple_type":
+            return ("R", *(self.kind(c, scope, depth + 1) or ("n", "unknown") for c in node.named_children))
+        if kind == "function_type":
+            return self.function_type(node, scope, depth)
+        if kind == "this_type":
+            return ("self",)
+        if kind == "conditional_type":
+            ends = [node.child_by_field_name(field) for field in ("consequence", "alternative")]
+            known = tuple(filter(None, (self.kind(c, scope, depth + 1) for c in ends if c is not None)))
+            return ("U", *known) if known else None
+        if kind == "type_query" and node.named_child_count:
+            held = self.expression(node.named_children[0])
+            return ("Q", held) if held else None
+        if kind == "object_type" and depth < 4:
+            inner_scope = self.open_scope(scope, self.owner(scope), "o")
+            for child in node.named_children:
+                self.type_member(child, inner_scope)
+            return ("O", inner_scope)
+        if kind == "lookup_type" and node.named_child_count > 1:
+            base = self.kind(node.named_children[0], scope, depth + 1)
+            key = self.text(node.named_children[1]).strip("'\"")
+            return ("Q", ("a", ("t", base), key)) if base and key.isidentifier() else None
+        return None
+
+    def type_member(self, node: Node, scope: int) -> None:
+        named = node.child_by_field_name("name")
+        if node.type in ("property_signature", "method_signature") and named is not None:
+            if node.type == "property_signature":
+                declared = self.annotation(node.child_by_field_name("type"), scope)
+            else:
+                result = self.annotation(node.child_by_field_name("return_type"), scope)
+                declared = ("F", result, ()) if result else None
+            name = self.member_name(named)
+            number = self.define(
+                "property" if node.type == "property_signature" else "method", name, node, scope, named=named,
+                signature=one_line(self.slice(node))[:160], parent=self.current,
+                returns=declared if node.type == "property_signature" else declared and declared[1],
+            )  # fmt: skip
+            self.bind(scope, name, ("d", number))
+        elif node.type in ("call_signature", "construct_signature"):
+            result = node.child_by_field_name("return_type") or node.child_by_field_name("type")
+            declared = self.annotation(result, scope)
+            if declared is not None:
+                self.bind(scope, "()" if node.type == "call_signature" else "new", ("t", ("F", declared, ())))
+
+    def function_type(self, node: Node, scope: int, depth: int) -> Any:
+        result, listed = node.child_by_field_name("return_type"), node.child_by_field_name("parameters")
+        kinds = []
+        for child in listed.named_children if listed is not None else ():
+            annotation, pattern = child.child_by_field_name("type"), child.child_by_field_name("pattern")
+            if pattern is not None and pattern.type == "this":
+                continue
+            kinds.append(self.annotation(annotation, scope) if annotation is not None else None)
+        returned = self.kind(result, scope, depth + 1) if result is not None else None
+        return ("F", returned, tuple(kinds))
+
+    def doc(self, node: Node) -> str:
+        holder = node.parent if node.parent is not None and node.parent.type == "export_statement" else node
+        return self.comment_before(holder, _DOC.__contains__)
+
+    def slice(self, node: Node) -> bytes:
+        return self.source[node.start_byte : min(node.end_byte, node.start_byte + 400)]
+
+    # scopes
+
+    def drop_local_references(self) -> None:
+        """Leave out bare names of local variables, type parameters and globals: they can't lead anywhere."""
+        kept = []
+        for ref in self.facts.refs:
+            expression = ref[3]
+            if expression[0] == "n":
+                bound = self.lexical(ref[1], expression[1], "")
+                if bound is None or (ref[4] == "uses" and all(b[0] in ("p", "v", "?", "t") for b in bound)):
+                    continue
+            elif expression[0] == "ty" and expression[1][0] == "n":
+                bound = self.lexical(ref[1], expression[1][1], ":")
+                if bound is None or bound[0][0] == "tp":
+                    continue
+            kept.append(ref)
+        self.facts.refs = kept
+
+    def lexical(self, scope: int, name: str, prefix: str) -> list[Binding] | None:
+        names, scopes = self.facts.names, self.facts.scopes
+        while scope >= 0:
+            found = names[scope].get(prefix + name) if prefix else None
+            found = found or (names[scope].get(name) if scopes[scope][2] not in "co" else None)
+            if found is not None:
+                return found
+            scope = scopes[scope][0]
+        return None
+
+
+_VISIT = {
+    **dict.fromkeys(
+        ("function_declaration", "generator_function_declaration", "function_signature"),
+        _TypeScript.function_declaration,
+    ),
+    **dict.fromkeys(_FUNCTIONS, _TypeScript.anonymous),
+    **dict.fromkeys(
+        ("class_declaration", "abstract_class_declaration", "interface_declaration", "class"),
+        _TypeScript.class_declaration,
+    ),
+    "type_alias_declaration": _TypeScript.type_alias,
+    "enum_declaration": _TypeScript.enum,
+    "internal_module": _TypeScript.namespace,
+    "module": _TypeScript.namespace,
+    "variable_declarator": _TypeScript.declarator,
+    "assignment_expression": _TypeScript.assignment,
+    "for_in_statement": _TypeScript.for_in,
+    "for_statement": _TypeScript.block,
+    "statement_block": _TypeScript.block,
+    "catch_clause": _TypeScript.catch,
+    "if_statement": _TypeScript.if_statement,
+    "import_statement": _TypeScript.import_,
+    "export_statement": _TypeScript.export,
+    "call_expression": _TypeScript.call,
+    "new_expression": _TypeScript.new,
+    "identifier": _TypeScript.identifier,
+    "shorthand_property_identifier": _TypeScript.identifier,
+    "member_expression": _TypeScript.member_expression,
+    "jsx_opening_element": _TypeScript.jsx,
+    "jsx_self_closing_element": _TypeScript.jsx,
+    "jsx_attribute": _TypeScript.jsx_attribute,
+    "jsx_closing_element": lambda *_: None,
+    "pair": _TypeScript.pair,
+    "object": _TypeScript.object_,
+    "method_definition": _TypeScript.anonymous,
+    "return_statement": _TypeScript.return_,
+}
+
+
+class Semantics(Resolver):
+    """Modules, type and value namespaces, structural members and callbacks of TypeScript."""
+
+    CALL = "()"
+
+    def prepare(self) -> None:
+        self.modules = Modules(self.paths, self.listed, self.text)
+
+    # modules
+
+    def imported(self, path: str, module: str, name: str | None) -> Value | None:
+        self.keys.update(self.modules.keys(module))
+        found = self.modules.find(path, module)
+        if found is None:
+            return EXTERNAL
+        if name is not None:
+            return self.member(("mod", found), name)
+        whole = self.facts(found).exports.get("=")
+        return plain(self.evaluate(found, 0, whole[1])) if whole is not None else ("mod", found)
+
+    def module_member(self, path: str, name: str) -> Value | None:
+        facts = self.facts(path)
+        bare = name.lstrip(":")
+        export = facts.exports.get(bare)
+        if export is not None:
+            if export[0] == "i":
+                if export[2] is None:
+                    return self.imported(path, export[1], None)
+                return self.imported(path, export[1], ":" + export[2] if name != bare else export[2])
+            if export[0] == "l":
+                return self.type_name(path, 0, export[1]) if name != bare else self.name(path, 0, export[1])
+            return self.evaluate(path, 0, export[1]) if export[0] == "v" else UNKNOWN
+        whole = facts.exports.get("=")
+        if whole is not None:
+            value = self.evaluate(path, 0, whole[1])
+            return value if bare == "default" else self.member(plain(value), bare)
+        if bare == "default":
+            return None
+        foreign = False
+        for module in facts.stars:
+            self.keys.update(self.modules.keys(module))
+            found = self.modules.find(path, module)
+            if found is None:
+                foreign = True
+            elif found != path:
+                value = self.member(("mod", found), name)
+                if value is not None:
+                    return value
+        return EXTERNAL if foreign else None
+
+    # names
+
+    def type_name(self, path: str, scope: int, name: str) -> Value | None:
+        facts = self.facts(path)
+        while scope >= 0:
+            names = facts.names[scope]
+            bindings = names.get(f":{name}")
+            if bindings is not None:
+                return self.bound(path, scope, name, bindings) or UNKNOWN
+            bindings = names.get(name) if facts.scopes[scope][2] not in "co" else None
+            if bindings is not None:
+                first = bindings[0]
+                if first[0] == "i":
+                    wanted = first[2] if first[2] is None else f":{first[2]}"
+                    return self.imported(path, first[1], wanted)
+                if first[0] == "scope" or (first[0] == "d" and facts.defs[first[1]][KIND] not in VARIABLES):
+                    return self.bound(path, scope, name, bindings) or UNKNOWN
+            scope = facts.scopes[scope][0]
+        return None
+
+    def type_member(self, path: str, scope: int, kind: Any) -> Value | None:
+        inner = kind[1]
+        if inner[0] == "n":
+            owner = plain(self.type_name(path, scope, inner[1]) or self.name(path, scope, inner[1]))
+        elif inner[0] == "a":
+            owner = plain(self.type_member(path, scope, inner))
+        else:
+            owner = plain(self.evaluate(path, scope, inner))
+        if owner is not None and owner[0] == "scope":
+            bindings = self.facts(owner[1]).names[owner[2]].get(f":{kind[2]}")
+            if bindings:
+                return self.bound(owner[1], owner[2], kind[2], bindings)
+        return self.member(owner, f":{kind[2]}" if owner is not None and owner[0] == "mod" else kind[2])
+
+    def binding(self, path: str, scope: int, name: str, binding: Binding) -> Value | None:
+        if binding[0] == "tp":
+            return ("par", path, *binding[1:])
+        if binding[0] == "up":
+            return plain(self.name(path, self.facts(path).scopes[scope][0], binding[1]))
+        return super().binding(path, scope, name, binding)
+
+    def name(self, path: str, scope: int, name: str) -> Value | None:
+        facts = self.facts(path)
+        while scope >= 0:
+            parent, _, kind = facts.scopes[scope]
+            bindings = facts.names[scope].get(name) if kind not in "co" else None
+            if bindings is not None:
+                return self.bound(path, scope, name, bindings) or UNKNOWN
+            scope = parent
+        return None
+
+    def parameter_bound(self, parameter: Value) -> Value | None:
+        return self.instance(parameter[1], parameter[4], parameter[5]) if len(parameter) > 5 and parameter[5] else None
+
+    # expressions
+
+    def _evaluate(self, path: str, scope: int, expression: Expression) -> Value | None:
+        tag = expression[0]
+        if tag == "o":
+            return ("scope", path, expression[1])
+        if tag == "ty":
+            kind = expression[1]
+            return self.type_name(path, scope, kind[1]) if kind[0] == "n" else self.type_member(path, scope, kind)
+        if tag == "new":
+            made = plain(self.evaluate(path, scope, expression[1]))
+            return self.join(self.made(part) for part in made[1]) if made and made[0] == "any" else self.made(made)
+        if tag == "self":
+            return self.this(path, scope)
+        if tag == "s":
+            owner = self.this(path, scope)
+            return self.superclass(owner) if owner is not None and owner[0] == "inst" else None
+        if tag == "cb":
+            return self.callback(path, scope, expression)
+        return super()._evaluate(path, scope, expression)
+
+    def this(self, path: str, scope: int) -> Value | None:
+        facts = self.facts(path)
+        while scope > 0:
+            parent, number, kind = facts.scopes[scope]
+            if "this" in facts.names[scope]:
+                return self.binding(path, scope, "this", facts.names[scope]["this"][0])
+            if kind == "c":
+                return ("inst", path, number, ())
+            if kind == "o":
+                return ("scope", path, scope)
+            if kind == "a":
+                return None
+            if kind == "f":
+                definition = facts.defs[number]
+                around = facts.scopes[parent][2]
+                if definition[KIND] == "function":
+                    return ("inst", path, number, ()) if number in facts.fields else None
+                if around not in "co" and definition[PARENT] >= 0:
+                    return ("inst", path, definition[PARENT], ())
+            scope = parent
+        return None
+
+    def superclass(self, owner: Value) -> Value | None:
+        """What `super` is: the base class, called or asked for members."""
+        for kind, relation, scope in self.facts(owner[1]).bases.get(owner[2], ()):
+            if relation == "inherits":
+                base = self.instance(owner[1], scope, kind)
+                return ("cls", *base[1:3]) if base is not None and base[0] == "inst" else base
+        return None
+
+    def made(self, value: Value | None) -> Value | None:
+        """What `new` gives."""
+        if value is None:
+            return None
+        if value[0] == "cls":
+            return ("inst", value[1], value[2], ())
+        if value[0] == "fn":
+            return ("inst", value[1], value[2], ())
+        if value[0] in ("inst", "scope"):
+            return self.result(plain(self.member(value, "new")))
+        return value if value in (EXTERNAL, UNKNOWN) else None
+
+    def callback(self, path: str, scope: int, expression: Expression) -> Value | None:
+        """A parameter of a function that is passed as an argument, by what the callee says of it."""
+        _, callee, place, position = expression
+        if callee[0] == "a" and callee[2] in _PER_ELEMENT | {"then"}:
+            owner = plain(self.evaluate(path, scope, callee[1]))
+            if owner is not None and owner[0] in ("seq", "map", "prom") and place == 0:
+                element: Value | None = owner[2] if owner[0] == "map" else owner[1]
+                return element if position == 0 else None
+        target = plain(self.evaluate(path, scope, callee))
+        if target is not None and target[0] == "cls":
+            target = self.class_member(target[1], target[2], "constructor")
+        if target is None or target[0] != "fn":
+            return None
+        facts = self.facts(target[1])
+        inner = facts.defs[target[2]][SCOPE]
+        for bindings in facts.names[inner].values() if inner >= 0 else ():
+            for binding in bindings:
+                if binding[0] == "p" and binding[3] == place and binding[1] is not None:
+                    wanted = self.substituted(self.instance(target[1], inner, binding[1]), target[3])
+                    return self.substituted(self.passed(wanted, position), target[3])
+        return None
+
+    def passed(self, function: Value | None, position: int) -> Value | None:
+        """The type of a function type's parameter."""
+        if function is not None and function[0] == "any":
+            return self.join(self.passed(part, position) for part in function[1])
+        if function is None or function[0] != "fun" or len(function) < 3:
+            return None
+        path, scope, kinds = function[2]
+        return self.instance(path, scope, kinds[position]) if position < len(kinds) else None
+
+    # types
+
+    def _instance(self, path: str, scope: int, kind: Any, depth: int) -> Value | None:
+        if kind[0] == "O":
+            return ("scope", path, kind[1])
+        if kind[0] == "F":
+            return ("fun", self.instance(path, scope, kind[1], depth + 1), (path, scope, kind[2]))
+        return super()._instance(path, scope, kind, depth)
+
+    def generic(self, path: str, scope: int, base: Any, arguments: tuple[Value, ...]) -> Value | None:
+        owner = self.type_name(path, scope, base[1]) if base[0] == "n" else self.type_member(path, scope, base)
+        if owner is not None and owner != EXTERNAL:
+            return self.instantiated(owner, arguments)
+        name, first = base[-1], arguments[0] if arguments else UNKNOWN
+        if name in _SEQUENCES:
+            return ("seq", first)
+        if name in _MAPS and len(arguments) > 1:
+            return ("map", first, arguments[1])
+        if name in ("Promise", "PromiseLike"):
+            return ("prom", first)
+        if name in _SAME:
+            return first
+        if name == "ReturnType":
+            return self.result(first)
+        if name == "InstanceType":
+            return self.made(first)
+        return EXTERNAL
+
+    def instantiated(self, owner: Value | None, arguments: tuple[Value, ...]) -> Value | None:
+        if owner is not None and owner[0] == "cls":
+            facts = self.facts(owner[1])
+            definition = facts.defs[owner[2]]
+            if definition[KIND] == "type":
+                value = self.once(("alias", *owner[1:]), self.aliased, owner[1], definition[SCOPE])
+                return self.substituted(value, ("inst", owner[1], owner[2], arguments))
+        return super().instantiated(owner, arguments)
+
+    def aliased(self, path: str, scope: int) -> Value | None:
+        bindings = self.facts(path).names[scope].get("=")
+        return self.instance(path, scope, bindings[0][1]) if bindings else UNKNOWN
+
+    def base_class(self, path: str, scope: int, expression: Expression) -> Value | None:
+        return self.instance(path, scope, expression)
+
+    # members
+
+    def member(self, owner: Value | None, name: str) -> Value | None:
+        if owner is not None and owner[0] == "var":
+            field = self.facts(owner[1]).fields.get(owner[2], {}).get(name)
+            if field:
+                return self.join(self.binding(owner[1], scope, name, b) for b, scope in field)
+        if owner is not None and owner[0] == "fn":
+            field = self.facts(owner[1]).fields.get(owner[2], {}).get(name)
+            return self.join(self.binding(owner[1], scope, name, b) for b, scope in field) if field else EXTERNAL
+        if owner is not None and owner[0] == "scope":
+            return self.once(("o", owner[1], owner[2], name), self.object_member, owner, name)
+        return super().member(owner, name)
+
+    def object_member(self, owner: Value, name: str) -> Value | None:
+        """A member of an object literal or a namespace."""
+        names = self.facts(owner[1]).names[owner[2]]
+        bindings = names.get(name)
+        if bindings:
+            value = self.bound(owner[1], owner[2], name, bindings)
+            return with_receiver(value, owner) if value is not None else UNKNOWN
+        spread = names.get("...", ())
+        return self.join(self.member(self.binding(owner[1], owner[2], name, b), name) for b in spread)
+
+    def own_member(self, path: str, number: int, name: str) -> Value | None:
+        facts = self.facts(path)
+        if facts.defs[number][KIND] in ("function", "method", *VARIABLES):
+            field = facts.fields.get(number, {}).get(name)
+            return self.join(self.binding(path, scope, name, b) for b, scope in field) if field else None
+        return super().own_member(path, number, name)
+
+    def is_self(self, path: str, number: int, expression: Expression) -> bool:  # noqa: ARG002
+        return expression == ("self",)
+
+    def awaited(self, value: Value | None) -> Value | None:
+        if value is not None and value[0] == "any":
+            return self.join(self.awaited(part) for part in value[1])
+        return value[1] if value is not None and value[0] == "prom" else value
+
+    def container_member(self, owner: Value, name: str) -> Value | None:
+        tag = owner[0]
+        if tag == "seq":
+            if name in _ELEMENT:
+                return ("fun", owner[1])
+            if name in _SAME_SEQUENCE or name == "values":
+                return ("fun", owner)
+            if name == "entries":
+                return ("fun", ("seq", ("tup", (EXTERNAL, owner[1] or UNKNOWN))))
+        if tag == "map":
+            if name == "get":
+                return ("fun", owner[2])
+            if name in ("values", "keys"):
+                return ("fun", ("seq", owner[2 if name == "values" else 1]))
+            if name == "entries":
+                return ("fun", ("seq", ("tup", (owner[1] or UNKNOWN, owner[2] or UNKNOWN))))
+            held: Value | None = owner[2]  # a Record's member
+            return held
+        if tag == "prom" and name in ("catch", "finally", "then"):
+            return ("fun", owner if name != "then" else UNKNOWN)
+        return EXTERNAL
+
+    def iterated(self, value: Value) -> Value | None:
+        if value[0] == "map":
+            return ("tup", (value[1] or UNKNOWN, value[2] or UNKNOWN))
+        return super().iterated(value)

@@ -1,0 +1,120 @@
+"""Finding symbols: by name, by qualified name, by place, and the nearest names when there is none.
+
+Reads an open graph; shapes nothing.
+"""
+
+from __future__ import annotations
+
+from guilds_code.engines.graph.graph import SYMBOL, Symbol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from guilds_code.engines.graph.graph import Graph
+
+NO_CODE = "('heading', 'key', 'selector', 'element')"
+"""Types that outlines alone show."""
+NEAR_MAX = 5
+NAMES_COMPARED_MAX = 200_000
+_MODULE_FILES = frozenset(("__init__", "index", "mod"))
+
+
+def matching(graph: Graph, wanted: str, within: str) -> list[Symbol]:
+    """The symbols that a name or a qualified name fits, most referenced first. `within` is a path prefix."""
+    parts = _parts(wanted)
+    if not parts:
+        return []
+    found = graph.symbols(f"s.name = ? and s.type not in {NO_CODE}", (parts[-1],))
+    found = [symbol for symbol in found if symbol.type != "file" and _fits(symbol, parts)]
+    if not found:
+        folded = [part.lower() for part in parts]
+        near = graph.symbols(f"s.name = ? collate nocase and s.type not in {NO_CODE}", (parts[-1],))
+        found = [symbol for symbol in near if symbol.type != "file" and _fits(symbol, folded, fold=True)]
+    if not found:
+        found = _files(graph, wanted, parts)
+    found = [symbol for symbol in found if below(symbol.path, within)]
+    return sorted(found, key=lambda symbol: (-symbol.referenced, symbol.path, symbol.start, symbol.id))
+
+
+def at(graph: Graph, path: str, line: int) -> Symbol | None:
+    """The innermost symbol of a file that a line lies in; the file itself outside any."""
+    found = graph.symbols(
+        f"f.path = ? and s.start <= ? and s.end >= ? and s.type not in {NO_CODE}"
+        " and s.type not in ('variable', 'constant', 'field', 'property')",
+        (path, line, line),
+    )
+    if not found:
+        found = graph.symbols("f.path = ? and s.type = 'file'", (path,))
+    return max(found, key=lambda symbol: (symbol.start, symbol.type != "file", -symbol.end), default=None)
+
+
+def nearest(graph: Graph, wanted: str) -> list[str]:
+    """Names that look most like one that does not exist."""
+    from difflib import get_close_matches
+
+    parts = _parts(wanted)
+    if not parts:
+        return []
+    name = parts[-1].lower()
+    rows = graph.connection.execute(
+        f"select distinct name from symbol where type not in {NO_CODE} and length(name) between ? and ? limit ?",
+        (len(name) - 3, len(name) + 3, NAMES_COMPARED_MAX),
+    )
+    by_fold: dict[str, str] = {}
+    for (other,) in sorted(rows):
+        by_fold.setdefault(other.lower(), other)
+    return [by_fold[match] for match in get_close_matches(name, by_fold, NEAR_MAX, 0.7)]
+
+
+def enclosing(graph: Graph, path: str) -> list[tuple[int, int, Symbol]]:
+    """The functions, classes and the like of a file as (start, end, symbol), outer ones first."""
+    rows = graph.connection.execute(
+        f"select {SYMBOL} where f.path = ? and s.type not in {NO_CODE}"
+        " and s.type not in ('file', 'variable', 'constant', 'field', 'property') order by s.start, s.end desc, s.id",
+        (path,),
+    )
+    return [(symbol.start, symbol.end, symbol) for symbol in map(Symbol, rows)]
+
+
+def below(path: str, within: str) -> bool:
+    """Whether a path is a folder's or file's own or lies in it."""
+    return not within or path == within or path.startswith(within + "/")
+
+
+def module_name(path: str) -> str:
+    """A file's name as a module: without its ending, a package's by its folder."""
+    stem = path.rpartition("/")[2].partition(".")[0]
+    folder = path.rpartition("/")[0]
+    return folder.rpartition("/")[2] if stem in _MODULE_FILES and folder else stem
+
+
+def _parts(wanted: str) -> list[str]:
+    for separator in ("::", "->", "#", "/", "\\", ":"):
+        wanted = wanted.replace(separator, ".")
+    return [part for part in wanted.strip().removesuffix("()").split(".") if part]
+
+
+def _fits(symbol: Symbol, parts: list[str], fold: bool = False) -> bool:
+    """Whether a qualified name is the end of this symbol's, with or without the file's own name in it."""
+    own = symbol.qualified.replace("::", ".").split(".")
+    *folders, name = symbol.path.split("/")
+    stem = name.partition(".")[0]
+    if fold:
+        own, folders, stem = [p.lower() for p in own], [p.lower() for p in folders], stem.lower()
+    names = [[*folders, stem, *own], [*folders, *own]]
+    return any(name[-len(parts) :] == parts for name in names)
+
+
+def _files(graph: Graph, wanted: str, parts: list[str]) -> list[Symbol]:
+    """Files that are named, by path or as a module."""
+    exact = graph.symbols("s.type = 'file' and f.path = ?", (wanted,))
+    if exact:
+        return exact
+    found = []
+    for symbol in graph.symbols("s.type = 'file' and (s.name like ? or s.name like '\\_\\_init%' escape '\\')",
+                                (parts[-1] + ".%",)):  # fmt: skip
+        *folders, name = symbol.path.split("/")
+        stem = name.partition(".")[0]
+        dotted = folders if stem in _MODULE_FILES and folders else [*folders, stem]
+        if dotted[-len(parts) :] == parts or [*folders, stem][-len(parts) :] == parts:
+            found.append(symbol)
+    return found

@@ -1,0 +1,152 @@
+"""The store: one SQLite file for each repository's graph. It is a cache: whatever is wrong with it, it is made anew.
+
+Tables and how they are read; it knows no language and reads no repository. A symbol's number is its file's `base`
+(the file itself), or that plus one plus its place among the file's definitions.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from sqlite3 import Connection
+    from typing import Any
+
+    from guilds_code.engines.graph.files import Tree
+
+VERSION = 1
+"""Of the tables and of what the extractors find; raise it with either, and stores are rebuilt."""
+FILE_NAME = "graph.sqlite"
+LOCK_NAME = "lock"
+BUSY_TIMEOUT_SECONDS = 30.0
+RELATIONS = ("calls", "imports", "inherits", "implements", "uses", "decorates")
+
+_TABLES = """
+create table meta(key text primary key, value) without rowid;
+create table file(id integer primary key, path text not null unique, language text not null, base integer not null,
+  symbols integer not null, lines integer not null, rank integer not null, skipped text not null,
+  resolved integer not null);
+create table facts(file integer primary key, digest blob not null, interface blob not null, package text not null,
+  outside blob not null, refs blob not null);
+create table symbol(id integer primary key, file integer not null, parent integer not null, type text not null,
+  name text not null, qualified text not null, start integer not null, end integer not null, line integer not null,
+  signature text not null, doc text not null, shape text not null, referenced integer not null default 0);
+create index symbol_file on symbol(file);
+create index symbol_name on symbol(name collate nocase);
+create table edge(source integer not null, target integer not null, relation integer not null, lines text not null,
+  primary key(target, relation, source)) without rowid;
+create index edge_source on edge(source);
+create table loose(name text not null, source integer not null, lines text not null, primary key(name, source))
+  without rowid;
+create index loose_source on loose(source);
+create table depends(on_file integer not null, file integer not null, primary key(on_file, file)) without rowid;
+create index depends_file on depends(file);
+create table looked(key text not null, file integer not null, primary key(key, file)) without rowid;
+create index looked_file on looked(file);
+create virtual table words using fts5(name, path, doc, body, detail=column);
+"""
+
+
+class Store:
+    """An open store."""
+
+    __slots__ = ("connection", "folder")
+
+    def __init__(self, folder: str, connection: Connection) -> None:
+        self.folder = folder
+        self.connection = connection
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.connection.close()
+
+    @classmethod
+    def open(cls, folder: str) -> Store | None:
+        """The store in a folder, or None when there is none that this version can use."""
+        from sqlite3 import DatabaseError
+
+        if not os.path.isfile(f"{folder}/{FILE_NAME}"):
+            return None
+        connection = _connect(folder)
+        try:
+            row = connection.execute("select value from meta where key = 'version'").fetchone()
+        except DatabaseError:
+            row = None
+        if row is None or row[0] != stamp():
+            connection.close()
+            return None
+        return cls(folder, connection)
+
+    @classmethod
+    def create(cls, folder: str) -> Store:
+        """An empty store in place of whatever is there. The lock must be held."""
+        for ending in ("", "-wal", "-shm", "-journal"):
+            path = f"{folder}/{FILE_NAME}{ending}"
+            if os.path.lexists(path):
+                os.unlink(path)
+        connection = _connect(folder)
+        connection.execute("pragma journal_mode = wal")
+        connection.executescript(f"begin; {_TABLES} insert into meta values('version', '{stamp()}'); commit;")
+        return cls(folder, connection)
+
+    def value(self, key: str) -> Any:
+        """A value of `meta`, or None."""
+        row = self.connection.execute("select value from meta where key = ?", (key,)).fetchone()
+        return row[0] if row is not None else None
+
+    def set(self, key: str, value: Any) -> None:
+        """Set a value of `meta`."""
+        self.connection.execute("insert or replace into meta values(?, ?)", (key, value))
+
+    def tree(self) -> Tree | None:
+        """The files as they were when the graph was last brought up to date; None while it never was."""
+        from guilds_code.engines.graph.files import Tree
+
+        stored = self.value("tree")
+        return Tree.of(stored) if stored is not None else None
+
+
+class Lock:
+    """The right to write a repository's store, for one process at a time; the kernel gives it back at any death."""
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, folder: str) -> None:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        self._descriptor = os.open(f"{folder}/{LOCK_NAME}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def __enter__(self) -> Lock:
+        from fcntl import LOCK_EX, flock
+
+        flock(self._descriptor, LOCK_EX)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+
+def stamp() -> str:
+    """What a store must say to be usable: `marshal` changes with Python's version."""
+    from sys import version_info
+
+    return f"{VERSION}.{version_info[0]}.{version_info[1]}"
+
+
+def batches(items: list[Any], size: int) -> Iterator[list[Any]]:
+    """A list in pieces."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def _connect(folder: str) -> Connection:
+    from sqlite3 import connect
+
+    connection = connect(
+        f"{folder}/{FILE_NAME}", timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    connection.execute("pragma synchronous = off")  # a cache: what a crash of the machine harms is made anew
+    return connection

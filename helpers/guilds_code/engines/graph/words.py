@@ -1,0 +1,124 @@
+"""Words: how names, paths, comments and questions are split and folded, so that they meet in `code_find`.
+
+The same folding serves the index and the question. Nothing here knows files or a store.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from guilds_code.engines.graph.facts import Facts
+
+WORD_MAX_CHARACTERS = 40
+BODY_WORDS_MAX = 400
+"""Distinct words kept of one symbol's body."""
+COMMON = frozenset(
+    ("a", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "code", "could", "did", "do",
+     "does", "file", "for", "from", "function", "get", "gets", "has", "have", "how", "i", "if", "in", "into",
+     "is", "it", "its", "me", "method", "of", "on", "one", "or", "our", "should", "so", "than", "that", "the",
+     "their", "them", "then", "there", "these", "they", "this", "to", "use", "used", "uses", "using", "via",
+     "was", "we", "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your")
+)  # fmt: skip
+"""Words of a question that say nothing about what is looked for."""
+
+_folded: dict[str, str] = {}
+
+
+def fold(identifier: str) -> str:
+    """The words of an identifier, lower case, endings folded, with blanks between them."""
+    found = _folded.get(identifier)
+    if found is None:
+        if len(_folded) > 200_000:
+            _folded.clear()
+        found = _folded[identifier] = " ".join(stem(word) for word in split(identifier))
+    return found
+
+
+def split(text: str) -> list[str]:
+    """The words of a text or an identifier: apart at anything that is no letter or digit, and at case."""
+    words: list[str] = []
+    start = 0
+    before = ""
+    length = len(text)
+    for position, character in enumerate(text):
+        if not character.isalnum():
+            if start < position:
+                words.append(text[start:position].lower())
+            start, before = position + 1, ""
+            continue
+        if before and (
+            (character.isupper() and not before.isupper())
+            or (character.isupper() and position + 1 < length and text[position + 1].islower())
+            or (character.isdigit() != before.isdigit() and position - start > 1)
+        ):
+            if start < position:
+                words.append(text[start:position].lower())
+            start = position
+        before = character
+    if start < length:
+        words.append(text[start:].lower())
+    return [word[:WORD_MAX_CHARACTERS] for word in words if word]
+
+
+def stem(word: str) -> str:
+    """A word without plural and common endings. Crude on purpose: it has to be the same on both sides only."""
+    if len(word) <= 3 or not word.isascii():
+        return word
+    if word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif word.endswith(("sses", "xes", "zes", "ches", "shes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    if len(word) > 5 and word.endswith("ing"):
+        word = _undoubled(word[:-3])
+    elif len(word) > 4 and word.endswith("ed"):
+        word = _undoubled(word[:-2])
+    elif len(word) > 6 and word.endswith(("tion", "sion")):
+        word = word[:-3]
+    elif len(word) > 5 and word.endswith(("er", "or")):
+        word = _undoubled(word[:-2])
+    if len(word) > 3 and word.endswith("e"):
+        word = word[:-1]
+    return word
+
+
+def _undoubled(word: str) -> str:
+    """`running` → `run`."""
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls" else word
+
+
+def documents(source: bytes, facts: Facts, path: str) -> list[tuple[str, str, str, str]]:
+    """(name, path, doc, body) words of the file and of each definition; a body leaves out what is nested in it."""
+    from re import findall
+
+    lines = source.split(b"\n")
+    owner = [0] * (len(lines) + 2)
+    for number, definition in enumerate(facts.defs, 1):
+        end = min(definition[4], len(lines)) + 1
+        owner[definition[3] : end] = [number] * (end - definition[3])
+    bodies: list[set[bytes]] = [set() for _ in range(len(facts.defs) + 1)]
+    for position, line in enumerate(lines, 1):
+        if line:
+            bodies[owner[position]].update(findall(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*", line))
+    where = " ".join(dict.fromkeys(fold(path.rpartition(".")[0]).split()))
+    name = path.rpartition("/")[2]
+    found = [(_name_words(name.partition(".")[0]), where, "", _body_words(bodies[0]))]
+    for number, definition in enumerate(facts.defs, 1):
+        doc = " ".join(map(stem, split(definition[7]))) if definition[7] else ""
+        found.append((_name_words(definition[1]), where, doc, _body_words(bodies[number])))
+    return found
+
+
+def _name_words(name: str) -> str:
+    return f"{name.lower()} {fold(name)}"
+
+
+def _body_words(identifiers: set[bytes]) -> str:
+    words: dict[str, None] = {}
+    for identifier in sorted(identifiers):
+        for word in fold(identifier.decode("utf-8", "replace")).split(" "):
+            words[word] = None
+        if len(words) > BODY_WORDS_MAX:
+            break
+    return " ".join(words)
