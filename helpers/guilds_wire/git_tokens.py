@@ -27,6 +27,9 @@ REJECTED_FILE = b"git-tokens.rejected"
 """One line a refused token: a hash of it and of the token file's identity, so that a new file voids them all."""
 
 FILE_MAX_BYTES = 1 << 20
+SITES_MOST = 100
+"""Each host takes room in the environment of every command, which is bounded (execve(2))."""
+
 REJECTED_MAX_BYTES = 64 << 10
 """Past this size the refused tokens are forgotten: each is then offered, and refused, once more."""
 
@@ -189,7 +192,10 @@ def _entries(content: Any) -> list[Entry]:
     entries = content.get("tokens")
     if not isinstance(entries, list):
         raise _FormatError("`tokens` is no array")
-    return [_entry(entry, f"entry {number}") for number, entry in enumerate(entries, 1)]
+    checked = [_entry(entry, f"entry {number}") for number, entry in enumerate(entries, 1)]
+    if len({entry.site for entry in checked}) > SITES_MOST:
+        raise _FormatError(f"it names over {SITES_MOST} hosts")
+    return checked
 
 
 def _entry(entry: Any, which: str) -> Entry:

@@ -185,6 +185,14 @@ def test_a_token_file_without_end_is_refused(tmp_path: Path) -> None:
         read_tokens(put(tmp_path, b" " * (1 << 20) + b"{}"))
 
 
+def test_a_token_file_of_more_hosts_than_an_environment_holds_is_refused(tmp_path: Path) -> None:
+    entries = [{"url": f"https://host-{number}.example.com/a", "token": TOKEN} for number in range(101)]
+
+    assert len(read_tokens(put(tmp_path, {"version": 1, "tokens": entries[1:]})).sites) == 100
+    with pytest.raises(TokenFileError, match="over 100 hosts"):
+        read_tokens(put(tmp_path, {"version": 1, "tokens": entries}))
+
+
 def test_a_username_and_an_expiry_may_be_missing_and_keys_to_come_are_ignored(tmp_path: Path) -> None:
     entry = read_tokens(put(tmp_path, one(username=None, expires_at=None, scope="x"))).entries[0]
 

@@ -136,6 +136,7 @@ def test_a_token_that_the_server_refuses_is_sent_once_and_a_fresh_one_then_works
         "git config --file inc credential.helper {spy}; git config --file inc credential.{base}.helper {spy}; "
         "git config --global includeIf.gitdir:~/.path ~/inc; git config --global include.path ~/inc",
         "git config --global core.askPass {spy}",
+        "git config --global credential.{base}.helper ''; git config --global --add credential.{base}.helper '!{spy}'",
         "mkdir -p .config/git; git config --file .config/git/config credential.{base}.helper {spy}",
     ],
 )
