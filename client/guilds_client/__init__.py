@@ -19,7 +19,9 @@ from guilds_client.registry import Registry
 from guilds_client.run import Run
 from guilds_client.sandbox import Completed, Sandbox, Session
 from guilds_client.sandboxes import open_sandbox
+from guilds_client.schemas import SchemaError, drop_empty_optionals, lower_schema
 from guilds_client.scripts import Script
+from guilds_client.tokens import Token
 from guilds_client.tool import Tool, ToolContext, ToolFailedError, always, never_on_schedule_runs, only_on_direct_runs
 
 __all__ = [
@@ -35,15 +37,19 @@ __all__ = [
     "SandboxError",
     "SandboxTimeoutError",
     "SandboxUnavailableError",
+    "SchemaError",
     "Script",
     "Session",
     "SessionEndedError",
     "SessionUnsupportedError",
+    "Token",
     "Tool",
     "ToolContext",
     "ToolFailedError",
     "ToolMessage",
     "always",
+    "drop_empty_optionals",
+    "lower_schema",
     "never_on_schedule_runs",
     "only_on_direct_runs",
     "open_sandbox",

@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import orjson
 
+from guilds_client.tool import ToolFailedError
+from guilds_wire.errors import clip
+
 ECHO_MAX_CHARACTERS = 800
+PROBLEMS_MOST = 20
+PROBLEM_MAX_CHARACTERS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,20 @@ def parse_arguments(sent: object, parameters: Mapping[str, Any]) -> Arguments:
         return Arguments(value, sent.encode())
     except UnicodeEncodeError:  # half of a surrogate pair as a character: as an escape it is JSON
         return Arguments(value, json.dumps(value).encode())
+
+
+def check_arguments(parameters: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Check a host's arguments by their JSON Schema. Raises ToolFailedError that lists the problems."""
+    from jsonschema.validators import validator_for  # 0.1 s, and only a host with tools of its own needs it
+    from referencing import Registry
+
+    validator = validator_for(parameters)(dict(parameters), registry=Registry())  # an empty registry fetches nothing
+    problems = [
+        clip(f"{problem.json_path}: {problem.message}", PROBLEM_MAX_CHARACTERS)
+        for problem in islice(validator.iter_errors(dict(values)), PROBLEMS_MOST)
+    ]
+    if problems:
+        raise ToolFailedError(f"{'; '.join(problems)}. Nothing was done.")
 
 
 def _from_object(value: dict[str, Any]) -> Arguments:

@@ -27,22 +27,24 @@ def main() -> None:
 
 
 _sandbox = click.option("--sandbox", "address", required=True, metavar="ADDRESS", help=f"{ADDRESSES}.")
+_network = click.option("--network", is_flag=True, help="Let a bwrap: sandbox reach the network.")
 
 
 @main.command()
 @_sandbox
+@_network
 @click.option("--raw", is_flag=True, help="Print the helper's envelope as JSON, instead of what the model reads.")
 @click.argument("tool")
 @click.argument("arguments", default="")
-def call(address: str, raw: bool, tool: str, arguments: str) -> None:
+def call(address: str, network: bool, raw: bool, tool: str, arguments: str) -> None:
     """Call TOOL with ARGUMENTS (a JSON object), and print the result as the model would read it."""
-    sys.exit(asyncio.run(_call(address, raw, tool, arguments)))
+    sys.exit(asyncio.run(_call(address, network, raw, tool, arguments)))
 
 
-async def _call(address: str, raw: bool, name: str, arguments: str) -> int:
+async def _call(address: str, network: bool, raw: bool, name: str, arguments: str) -> int:
     agent = Agent(AGENT_ID, coding=True, browser=True)
     try:
-        async with open_sandbox(address) as sandbox, Run(sandbox, agent=agent, id=AGENT_ID) as run:
+        async with open_sandbox(address, network=network) as sandbox, Run(sandbox, agent=agent, id=AGENT_ID) as run:
             if raw:
                 click.echo(orjson.dumps(await _envelope(run, name, arguments)))
                 return 0

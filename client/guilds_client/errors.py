@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from guilds_wire.errors import clip
-
 STDERR_LINES = 5
 STDERR_MAX_CHARACTERS = 600
 ARGUMENT_MAX_CHARACTERS = 40
@@ -32,7 +30,7 @@ class SandboxError(Exception):
             parts.append(f"It was running: {shown(self.argv)}.")
         if self.stderr:
             parts.append(f"Its stderr ended with: {self.stderr}")
-        return " ".join(" ".join(parts).split())
+        return " ".join(parts).replace("\n", " ")
 
 
 class SandboxUnavailableError(SandboxError):
@@ -71,5 +69,7 @@ def shown(argv: Sequence[str]) -> str:
 
 
 def _last_lines(stderr: bytes) -> str:
-    lines = stderr[-8 * STDERR_MAX_CHARACTERS :].decode("utf-8", "replace").strip().splitlines()
-    return clip(" | ".join(lines[-STDERR_LINES:]), STDERR_MAX_CHARACTERS)
+    """The end of it, with an ellipsis where it was cut."""
+    lines = stderr.decode("utf-8", "replace").strip().splitlines()
+    kept = " | ".join(lines[-STDERR_LINES:])
+    return kept if len(kept) <= STDERR_MAX_CHARACTERS else "…" + kept[-STDERR_MAX_CHARACTERS:]

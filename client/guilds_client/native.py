@@ -21,6 +21,8 @@ ANSWER_MARGIN_SECONDS = 15
 """Over a tool's own deadline: what the sandbox takes to start a process and to carry the answer."""
 
 SCRIPT_RUN = "script_run"
+RUNS_COMMANDS = frozenset({"shell", SCRIPT_RUN})
+"""The tools under which git may ask for a token."""
 
 DECLARED = all_tools()
 """The helpers' own declarations, by name."""

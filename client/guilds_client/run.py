@@ -9,25 +9,38 @@ import logging
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import traceback
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from guilds_client.agent import Agent
-from guilds_client.arguments import ECHO_MAX_CHARACTERS, Arguments, ArgumentsError, encode_json, parse_arguments
+from guilds_client.arguments import (
+    ECHO_MAX_CHARACTERS,
+    Arguments,
+    ArgumentsError,
+    check_arguments,
+    encode_json,
+    parse_arguments,
+)
 from guilds_client.errors import SandboxError
 from guilds_client.exploration import EDITS, Exploration, explore
 from guilds_client.helper_client import HelperClient
 from guilds_client.message import ToolMessage
-from guilds_client.native import SCRIPT_RUN
+from guilds_client.native import DECLARED, RUNS_COMMANDS, SCRIPT_RUN
+from guilds_client.redaction import Redactor, ellipses
 from guilds_client.registry import Registry
 from guilds_client.sandbox import Sandbox
+from guilds_client.schemas import Schema, SchemaError, lower_schema
 from guilds_client.scripts import Script, script_tool
 from guilds_client.stamp import NO_OUTPUT, capped, trailer, well_formed
+from guilds_client.tokens import Token, TokenFile, TokenSource
 from guilds_client.tool import OutputFilter, Tool, ToolContext, ToolFailedError
 from guilds_wire.envelope import Result
-from guilds_wire.errors import ToolError, clip
+from guilds_wire.errors import clip
+from guilds_wire.output import clean
 
 logger = logging.getLogger("guilds")
 
@@ -39,6 +52,7 @@ CALLS_AT_ONCE = 8
 NAME_MAX_CHARACTERS = 120
 RESULT_BYTES_LEAST = 256
 INTERRUPTED = "interrupted"
+ESCAPE = "\x1b"
 
 
 @dataclass(slots=True)
@@ -56,10 +70,11 @@ class _Call:
 
 
 class Run:
-    """One run of an agent in a sandbox: its offer, its budget of calls, its messages.
+    """One run of an agent in a sandbox: its offer, its budget of calls, its secrets, its messages.
 
     `kind` is direct, group or schedule. `visible_from` is the oldest step that the model still sees; a host sets
     it after it has shortened the conversation. `left_out` names the tools that can't be offered, and why.
+    Every value of `secrets`, and every token, is kept out of what the model reads and of what is recorded.
     """
 
     def __init__(
@@ -68,8 +83,11 @@ class Run:
         *,
         agent: Agent,
         kind: Kind = "direct",
+        secrets: Mapping[str, str] | None = None,
         registry: Registry | None = None,
         scripts: Iterable[Script] = (),
+        tokens: Iterable[Token] = (),
+        token_source: TokenSource | None = None,
         max_tool_calls: int = MAX_TOOL_CALLS,
         tool_result_max_bytes: int | None = None,
         id: str | None = None,  # noqa: A002 (the wire's name)
@@ -84,8 +102,11 @@ class Run:
         self.visible_from: int | None = None
         self.left_out: dict[str, str] = {}
         self.helpers = HelperClient(sandbox)
+        self._redactor = Redactor(secrets)
+        self._tokens = TokenFile(sandbox, tokens, token_source, self._redactor)
         self._result_max_bytes = tool_result_max_bytes or _result_max_bytes()
         self._calls: list[_Call] = []
+        self._schemas: dict[str, tuple[object, Schema | None]] = {}
         self._at_once = asyncio.Semaphore(CALLS_AT_ONCE)
         self._edits = asyncio.Lock()
 
@@ -105,8 +126,8 @@ class Run:
         return explore(self.messages, self.sandbox.home)
 
     def offered(self) -> list[Tool]:
-        """What the model may be shown now, by the agent's present flags."""
-        return list(self._offered().values())
+        """What the model may be shown now, by the agent's present flags, with schemas as models are shown them."""
+        return [replace(tool, parameters=schema) for tool, schema in self._offered().values()]
 
     async def call(
         self, name: str, arguments: object, *, call_id: str | None = None, seq: int | None = None
@@ -130,7 +151,7 @@ class Run:
                 task.cancel()
             await asyncio.wait(tasks)
             _cancel_later()
-        return [call.message or self._end(call, _Failure(INTERRUPTED)) for call in begun]
+        return [call.message or self._end(call, _Outcome.failed(INTERRUPTED)) for call in begun]
 
     async def close(self) -> None:
         """End the sessions that the run keeps open. The sandbox stays open."""
@@ -162,38 +183,40 @@ class Run:
         try:
             outcome = await self._outcome(call)
         except asyncio.CancelledError:
-            outcome = _Failure(INTERRUPTED)
+            outcome = _Outcome.failed(INTERRUPTED)
             _cancel_later()
         return self._end(call, outcome)
 
-    async def _outcome(self, call: _Call) -> Result | _Failure:
-        """What the call comes to, before its result's path."""
+    async def _outcome(self, call: _Call) -> _Outcome:
+        """What the call comes to, before redaction and cap."""
         if call.is_over_budget:
-            return _Failure("no tool calls remain; finish with text")
+            return _Outcome.failed("no tool calls remain; finish with text")
         offered = self._offered()
-        tool = offered.get(call.name)
-        if tool is None:
-            return _Failure(self._not_there(call.name, offered))
+        if call.name not in offered:
+            return _Outcome.failed(self._not_there(call.name, offered))
+        tool, _ = offered[call.name]
         try:
             arguments = parse_arguments(call.sent, tool.parameters)
         except ArgumentsError as problem:
-            return _Failure(self._refused(str(problem), call.sent, tool))
+            return _Outcome.failed(self._refused(str(problem), call.sent, tool))
         try:
-            async with self._at_once:
-                if tool.name in EDITS:
-                    async with self._edits:
-                        return await self._result(call, tool, arguments)
-                return await self._result(call, tool, arguments)
-        except (ToolFailedError, ToolError) as problem:
-            return _Failure(str(problem), problem.meta)
+            async with self._at_once, self._edits if tool.name in EDITS else nullcontext():
+                result = await self._result(call, tool, arguments)
+            return self._filtered(tool, result)
+        except ToolFailedError as problem:
+            return _Outcome.failed(str(problem), problem.meta)
         except SandboxError as problem:
-            logger.error("%s: %s", tool.name, problem)
-            return _Failure(str(problem))
-        except (Exception, SystemExit) as problem:  # a host's handler; the model gets the message
-            logger.exception("%s failed", tool.name)
-            return _Failure(str(problem) or type(problem).__name__)
+            logger.error("%s: %s", tool.name, self._redactor.redact_all(str(problem)))
+            return _Outcome.failed(str(problem))
+        except (Exception, SystemExit) as problem:  # a host's handler; the model gets the message, the log the rest
+            logger.error("%s failed\n%s", tool.name, self._redactor.redact_all(traceback.format_exc()))
+            return _Outcome.failed(str(problem) or type(problem).__name__)
 
     async def _result(self, call: _Call, tool: Tool, arguments: Arguments) -> Result:
+        if tool.name not in DECLARED:  # a helper checks its own
+            check_arguments(tool.parameters, arguments.values)
+        if tool.name in RUNS_COMMANDS or tool.name in self.scripts:
+            await self._tokens.refresh()
         context = ToolContext(self, tool.name, call.call_id, call.seq, arguments.text)
         if inspect.iscoroutinefunction(tool.handler):
             returned = await tool.handler(context, **arguments.values)
@@ -202,67 +225,109 @@ class Run:
             if inspect.isawaitable(returned):
                 returned = await returned
         if isinstance(returned, str):
-            return Result(returned)
+            return Result(clean(returned.encode("utf-8", "replace")) if ESCAPE in returned else returned)
         if not isinstance(returned, Result):
             raise TypeError(f"{tool.name} returned {type(returned).__name__}, not a string")
         return returned
 
-    def _end(self, call: _Call, outcome: Result | _Failure) -> ToolMessage:
-        """Take what a call came to through the result's path, and keep its message."""
-        error = outcome.message if isinstance(outcome, _Failure) else None
-        text = outcome.text if isinstance(outcome, Result) else f"ERROR: {outcome.message}"
-        tool = self.registry.get(call.name)
-        shown = well_formed(text) or NO_OUTPUT
+    def _filtered(self, tool: Tool, result: Result) -> _Outcome:
+        """The result after the tool's filter, which no longer knows where the helper's cuts were."""
+        text, cuts = result.text, result.cuts
+        original_bytes = len(text.encode("utf-8", "replace"))
+        if tool.output_filter is not None:
+            text, cuts = tool.output_filter(self._redacted(text, cuts)), []
+        name = _name_of(tool.output_filter) if tool.output_filter else None
+        return _Outcome(text, cuts, result.meta, output_filter=name, original_bytes=original_bytes)
+
+    def _end(self, call: _Call, outcome: _Outcome) -> ToolMessage:
+        """Take what a call came to through the rest of a result's path, and keep its message."""
+        shown = self._redacted(outcome.text, outcome.cuts) or NO_OUTPUT
         kept = capped(shown, self._result_max_bytes)
         content = f"{kept}\n{trailer(call.remaining)}"
+        recorded = {**outcome.meta, "tool_name": call.name, "output_filter": outcome.output_filter}
+        recorded = self._redactor.redact_all({**recorded, "error": outcome.error})
         call.message = ToolMessage(
             seq=call.seq,
-            tool_name=call.name,
+            tool_name=recorded["tool_name"],
             content=content,
-            metadata={
-                **outcome.meta,
-                "tool_name": call.name,
+            metadata=recorded
+            | {
                 "duration_ms": round((time.monotonic() - call.started) * 1000),
-                "output_filter": _name_of(tool.output_filter) if tool and tool.output_filter else None,
                 "truncated": kept is not shown,
-                "original_bytes": len(text.encode("utf-8", "replace")),
+                "original_bytes": outcome.original_bytes,
                 "stored_bytes": len(content.encode()),
-                "error": error,
             },
         )
         call.sent = None
         return call.message
 
-    def _offered(self) -> dict[str, Tool]:
-        """The tools of this moment, by name."""
-        offered = {tool.name: tool for tool in self.registry if tool.offered(self)}
-        if SCRIPT_RUN in offered:
-            for script in self.scripts.values():
-                if script.parameters is not None and self.registry.get(script.name) is None:
-                    offered[script.name] = script_tool(script, script.parameters)
+    def _redacted(self, text: str, cuts: Sequence[int] = ()) -> str:
+        whole = well_formed(text)
+        if len(whole) != len(text):
+            cuts = [len(well_formed(text[:cut])) for cut in cuts]
+        return self._redactor.redact(whole, cuts)
+
+    def _offered(self) -> dict[str, tuple[Tool, Schema]]:
+        """The tools of this moment by name, each with its lowered schema."""
+        tools = [tool for tool in self.registry if tool.offered(self)]
+        if any(tool.name == SCRIPT_RUN for tool in tools):
+            tools += [
+                script_tool(script, script.parameters)
+                for script in self.scripts.values()
+                if script.parameters is not None and self.registry.get(script.name) is None
+            ]
+        offered = {}
+        for tool in tools:
+            schema = self._lowered(tool)
+            if schema is not None:
+                offered[tool.name] = tool, schema
         return offered
 
-    def _not_there(self, name: str, offered: Mapping[str, Tool]) -> str:
-        shown = clip(name, NAME_MAX_CHARACTERS)
+    def _lowered(self, tool: Tool) -> Schema | None:
+        """The tool's schema for a model, made once; None, and said in `left_out`, when it can't be made."""
+        known = self._schemas.get(tool.name)
+        if known is None or known[0] is not tool.parameters:
+            self.left_out.pop(tool.name, None)
+            schema = None
+            try:
+                schema = lower_schema(tool.parameters)
+            except SchemaError as problem:
+                self.left_out[tool.name] = str(problem)
+                logger.warning("tool %s is left out: its schema can't be lowered: %s", tool.name, problem)
+            known = self._schemas[tool.name] = tool.parameters, schema
+        return known[1]
+
+    def _not_there(self, name: str, offered: Collection[str]) -> str:
+        shown = clip(self._redacted(name), NAME_MAX_CHARACTERS)
         if self.registry.get(name) is not None or name in self.scripts:
             return f"tool {shown} is not offered this run"
         # Models add a prefix or change the case; what is left of the name is the likeliest meaning.
         bare = re.split(r"[^A-Za-z0-9_-]", name[:NAME_MAX_CHARACTERS])[-1].lower()
-        near = difflib.get_close_matches(bare, list(offered), 1)
+        near = difflib.get_close_matches(bare, offered, 1)
         return f"unknown tool {shown}" + (f"; the closest offered tool is {near[0]}" if near else "")
 
     def _refused(self, problem: str, sent: object, tool: Tool) -> str:
-        echo = clip(sent if isinstance(sent, str) else repr(sent), ECHO_MAX_CHARACTERS)
+        echo = clip(self._redacted(sent if isinstance(sent, str) else repr(sent)), ECHO_MAX_CHARACTERS)
         schema = encode_json(tool.parameters).decode()
         return f"the arguments of {tool.name} can't be taken: {problem}. Its schema: {schema} You sent: {echo}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Failure:
-    """What a call came to that gave no result: the words after `ERROR:`."""
+class _Outcome:
+    """What a call came to: the text with its cuts, what to record, and what was wrong (None: nothing)."""
 
-    message: str
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    text: str
+    cuts: Sequence[int]
+    meta: Mapping[str, Any]
+    error: str | None = None
+    output_filter: str | None = None
+    original_bytes: int = 0
+
+    @classmethod
+    def failed(cls, problem: str, meta: Mapping[str, Any] | None = None) -> _Outcome:
+        """A call that gave no result; a message may have been clipped, which shows as an ellipsis."""
+        text = f"ERROR: {problem}"
+        return cls(text, ellipses(text), meta or {}, problem, original_bytes=len(text.encode("utf-8", "replace")))
 
 
 def _cancel_later() -> None:

@@ -276,22 +276,27 @@ class PipeProcess(Process):
         if self.is_running:
             self._kill()
             await asyncio.wait((self._exit,))
+        self._exit.exception()  # it may be unknown, which concerns whoever asks for the exit code
         self._pump.cancel()
         await asyncio.wait((self._pump,))
         self._stdin.close()
 
     async def _take_output(self, stdout: asyncio.StreamReader, stderr: asyncio.StreamReader) -> None:
-        both = asyncio.gather(self._take(STDOUT, stdout), self._take(STDERR, stderr))
+        pumps = {asyncio.create_task(self._take(STDOUT, stdout)), asyncio.create_task(self._take(STDERR, stderr))}
         try:
-            await asyncio.wait((both, self._exit), return_when=asyncio.FIRST_COMPLETED)
-            while not both.done():
-                before = self._taken
-                await asyncio.wait((both,), timeout=HELD_OPEN_SECONDS)
-                if self._taken == before and self.chunks.empty():
+            while open_pumps := {pump for pump in pumps if not pump.done()}:
+                has_exited, before = self._exit.done(), self._taken
+                finished, _ = await asyncio.wait(
+                    open_pumps if has_exited else {*open_pumps, self._exit},
+                    timeout=HELD_OPEN_SECONDS if has_exited else None,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+                if has_exited and not finished and self._taken == before and self.chunks.empty():
                     break
             await self.chunks.put(None)
         finally:
-            both.cancel()
+            for pump in pumps:
+                pump.cancel()
 
     async def _take(self, stream: int, reader: asyncio.StreamReader) -> None:
         while data := await reader.read(CHUNK_BYTES):
