@@ -167,18 +167,35 @@ class Browser:
 
     async def ensure_answering(self, tab: Tab, *, navigates: bool) -> Tab:
         """The tab, or what was put in its place if it hangs or has crashed. Raises ToolError, PlaywrightError."""
-        seconds = ALIVE_BEFORE_NAVIGATION_SECONDS if navigates else ALIVE_SECONDS
         if not tab.crashed:
-            try:
-                async with asyncio.timeout(seconds):
-                    await tab.session.send("Runtime.evaluate", {"expression": "1"})
+            if await self._answers(tab, ALIVE_BEFORE_NAVIGATION_SECONDS if navigates else ALIVE_SECONDS):
                 return tab
-            except TimeoutError:
-                pass
-            except PlaywrightError:
-                if await self.is_lost():
-                    raise
+            if await self._stop_loading(tab):
+                if not navigates:
+                    self._say("the page that was loading had not come, and was given up; this is the one before it")
+                return tab
         return await self.unblock(tab, reopen=not navigates)
+
+    async def _answers(self, tab: Tab, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await tab.session.send("Runtime.evaluate", {"expression": "1"})
+        except TimeoutError:
+            return False
+        except PlaywrightError:
+            if await self.is_lost():
+                raise
+            return False
+        return True
+
+    async def _stop_loading(self, tab: Tab) -> bool:
+        """Give up a navigation that waits for its server: until then Chrome holds back what is sent to the page."""
+        try:
+            async with asyncio.timeout(devtools.PROBE_SECONDS):
+                await tab.session.send("Page.stopLoading")
+        except (PlaywrightError, TimeoutError):
+            return False
+        return await self._answers(tab, devtools.PROBE_SECONDS)
 
     async def unblock(self, tab: Tab, *, reopen: bool = True) -> Tab:
         """Mend a tab that hangs or has crashed; the tab that stands for it now. Says what was done."""
@@ -405,7 +422,13 @@ class _State:
     def reserve(self, count: int) -> int:
         """Note on disk that `count` numbers from `next` on may be in use; the first number beyond them."""
         self._reserved = self.next + count
-        self.save()
+        try:
+            self._write()
+        except OSError as problem:
+            raise ToolError(
+                "io_error",
+                f"{self._path} can't be written ({problem.strerror}), so no refs can be given; make room there.",
+            ) from problem
         return self._reserved
 
     def settle(self) -> None:
@@ -420,7 +443,14 @@ class _State:
             self.current = new
 
     def save(self) -> None:
-        """Write it whole or not at all."""
+        """Write what has changed. A disk that refuses costs the next broker the order of the tabs, no more."""
+        try:
+            self._write()
+        except OSError:
+            pass
+
+    def _write(self) -> None:
+        """Write it whole or not at all. Raises OSError."""
         kept = {
             "next": self._reserved,
             "current": self.current,
@@ -432,12 +462,9 @@ class _State:
         if content == self._saved:
             return
         fresh = self._path + ".new"
-        try:
-            with open(fresh, "wb") as file:
-                file.write(content)
-            os.replace(fresh, self._path)
-        except OSError as problem:
-            raise ToolError("io_error", f"{self._path} can't be written: {problem.strerror}.") from problem
+        with open(fresh, "wb") as file:
+            file.write(content)
+        os.replace(fresh, self._path)
         self._saved = content
 
 

@@ -7,6 +7,7 @@ here.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 
 from playwright.async_api import Error as PlaywrightError
@@ -143,6 +144,7 @@ class BrowserCall:
         for index, dialog in enumerate(happened.dialogs):
             before = " (before this call)" if index < self._before else ""
             lines.append(f'dialog {dialog["type"]} "{shown(dialog["message"])}" → {dialog["answer"]}{before}')
+        lines = [f"{line} ({count} times)" if count > 1 else line for line, count in _counted(lines)]
         if happened.dialogs_more:
             lines.append(f"and {happened.dialogs_more} more dialogs, answered alike")
         lines += [_download_line(download) for download in happened.downloads]
@@ -186,6 +188,11 @@ class BrowserCall:
             ],
             **self.meta,
         }
+
+
+def _counted(lines: list[str]) -> list[tuple[str, int]]:
+    """Each line with how often it comes in a row."""
+    return [(line, len(list(group))) for line, group in itertools.groupby(lines)]
 
 
 def _download_line(download: Any) -> str:

@@ -7,6 +7,9 @@
 'use strict'
 const NAME_MOST = 120, TEXT_MOST = 500, FULL_TEXT_MOST = 5000, OPTIONS_MOST = 12, HREF_MOST = 80, GONE_MOST = 1000
 const FRAMES_MOST = 50, CLOSED_MOST = 200, DEPTH_MOST = 60
+const LONG_PAGE = 2000    // elements; a page with fewer is looked at whole
+const REACH_SCREENS = 20  // of lines 20 pixels high, about what a snapshot has room for
+const MISSES_MOST = 40    // lines that did not fit any more; a shorter one might
 
 /* Kept over a newer version of this file: refs must outlive it. */
 const kept = globalThis.guildsKept ??= {
@@ -223,16 +226,31 @@ const labelText = (label, field) => {
   return clean(label.getAttribute('aria-label') || walk(label, 0))
 }
 
+/* Which labels an element has. `el.labels` searches the whole document each time: for a snapshot, that is done once. */
+const LABELABLE = new Set('button input meter output progress select textarea'.split(' '))
+let labelIndex = null
+const labelsOf = (el) => {
+  if (!LABELABLE.has(tagOf(el))) return []
+  if (!labelIndex) return [...el.labels || []]
+  const root = el.getRootNode()
+  let found = labelIndex.get(root)
+  if (!found) {
+    labelIndex.set(root, found = new Map())
+    for (const label of root.querySelectorAll('label')) {
+      if (label.control) found.set(label.control, [...found.get(label.control) || [], label])
+    }
+  }
+  return found.get(el) || []
+}
+
 const nameOf = (el, role) => {
   if (NEVER_NAMED.has(role) && !kept.clickable.has(el)) return ''
   const given = authorName(el)
   if (given) return given
   const tag = tagOf(el)
   if (isHtml(el)) {
-    if (el.labels && el.labels.length) {
-      const text = clean([...el.labels].map((label) => labelText(label, el)).join(' '))
-      if (text) return text
-    }
+    const text = clean(labelsOf(el).map((label) => labelText(label, el)).join(' '))
+    if (text) return text
     switch (tag) {
       case 'input':
         if (['button', 'submit', 'reset', 'image'].includes(el.type)) return clean(buttonText(el))
@@ -281,10 +299,14 @@ const canScroll = (el, horizontal) => {
 const isPanel = (el) => el !== document.documentElement && el !== document.body && (canScroll(el, false) || canScroll(el, true))
 
 const isClickable = (el, parent) => {
+  if (tagOf(el) === 'label' && el.control && !isShown(el.control)) return true  // it stands for a control that is styled away
   if (kept.clickable.has(el) || el.hasAttribute('onclick') || (el.hasAttribute('tabindex') && el.tabIndex >= 0)) return true
   if (tagOf(el) === 'label' || getComputedStyle(el).cursor !== 'pointer') return false
   return !parent || getComputedStyle(parent).cursor !== 'pointer'  // the cursor is inherited: the outermost counts
 }
+
+/* A label's words are the name of its control, which is shown with it. */
+const namesControl = (el) => tagOf(el) === 'label' && !!el.control && !authorName(el.control) && isShown(el.control)
 
 const isDisabled = (el) => el.matches(':disabled') || !!el.closest('[aria-disabled=true]')
 
@@ -320,6 +342,15 @@ const elementOf = (number) => {
 
 // ---- the tree
 
+/* What is seen in the middle of the viewport, and all that it stands in: a part of a far box can be fixed there. Chrome
+   takes its time over such a question on a long page, so it is asked once. */
+const inTheMiddle = () => {
+  const found = new Set()
+  let el = deepest(innerWidth / 2, innerHeight / 2)
+  for (; el && !found.has(el); el = el.assignedSlot || el.parentElement || el.getRootNode().host) found.add(el)
+  return found
+}
+
 /* One node that may become a line: `kids` are more of them and strings of text. */
 class Entry {
   constructor(el, role, parent, depth) {
@@ -333,8 +364,13 @@ class Text {
 }
 
 class Walk {
-  constructor() {
-    this.count = 0
+  /* `reach` is how far from the viewport, in pixels, nodes are looked at; those beyond are `pruned`. */
+  constructor(reach, boxes, inSight) {
+    this.reach = reach
+    this.boxes = boxes
+    this.inSight = inSight
+    this.pruned = false
+    this.visited = 0
     this.suspects = []  // elements that may hold a closed shadow root
     const modals = document.querySelectorAll('dialog:modal')
     this.modal = modals.length ? modals[modals.length - 1] : null
@@ -345,7 +381,7 @@ class Walk {
     const put = () => {
       const words = quiet ? '' : clean(text)
       text = ''
-      if (words) { entry.kids.push(new Text(words, parentElement, entry)); this.count++ }
+      if (words) entry.kids.push(new Text(words, parentElement, entry))
     }
     for (const child of childrenOf(node)) {
       if (child.nodeType === 3) { if (!quiet) text += child.nodeValue; continue }
@@ -353,6 +389,8 @@ class Walk {
       const tag = tagOf(child)
       if (SKIPPED.has(tag)) continue
       if (tag === 'br') { text += ' '; continue }
+      this.visited++
+      if (this.inSight && this.isFar(child)) { this.pruned = true; continue }
       if (depth > 400 || child.getAttribute('aria-hidden') === 'true' || child.inert) continue
       if (this.modal && !this.modal.contains(child) && !contains(child, this.modal)) continue
       let hidden = false
@@ -372,22 +410,28 @@ class Walk {
         if (!inline) put()
         if (inline && !hidden && !quiet) {
           // inline text joins its surroundings, unless there is more in it than text
-          if (!child.firstElementChild && !rootOf(child)) { text += child.textContent; continue }
+          if (!child.firstElementChild && !rootOf(child) && !namesControl(child)) { text += child.textContent; continue }
           put()
         }
-        this.into(entry, child, child, depth + 1, quiet || hidden && !child.firstElementChild)
+        this.into(entry, child, child, depth + 1, quiet || hidden && !child.firstElementChild || namesControl(child))
         continue
       }
       put()
       const made = new Entry(child, role, entry, depth)
       made.acts = acts; made.scrolls = scrolls
       entry.kids.push(made)
-      this.count++
       if (role === 'iframe' || role === 'image' || tag === 'select' || tag === 'textarea' || tag === 'input' || role === 'canvas') continue
       const covered = NAMED_BY_CONTENT.has(role) || role === 'textbox' || (acts && role === 'generic')
       this.into(made, child, child, depth + 1, quiet || covered)
     }
     put()
+  }
+
+  isFar(el) {
+    let box = this.boxes.get(el)
+    if (!box) this.boxes.set(el, box = el.getBoundingClientRect())
+    if (box.bottom >= -this.reach && box.top <= innerHeight + this.reach) return false
+    return box.height > 0 && !this.inSight.has(el)
   }
 
   suspect(el) { if (this.suspects.length < CLOSED_MOST && !kept.closedRoots.has(el)) this.suspects.push(el) }
@@ -525,7 +569,7 @@ class Room {
     this.full = false
   }
 
-  take(entry, depthOf) {
+  take(entry) {
     const chain = []
     for (let at = entry; at && !at.taken && at.parent !== undefined; at = at.parent) chain.push(at)
     let characters = 0, bytes = 0
@@ -535,7 +579,7 @@ class Room {
         if (at.line === null) { this.short = true; return false }
       }
       if (at.parent === null) continue
-      const indent = depthOf(at) * 1 + 1
+      const indent = depthOf(at) + 1
       characters += at.line.length + indent
       bytes += bytesOf(at.line) + indent
     }
@@ -560,36 +604,62 @@ const entriesOf = (root) => {
   return found
 }
 
-/* options: next, limit (numbers for refs), characters, bytes, full, root (a ref, or 0 for all). */
+/* options: next, limit (numbers for refs), characters, bytes, full, root (a ref, or 0 for all).
+
+   A long page is looked at near the viewport first, then further away, until the room is used up. */
 const snapshot = (options) => {
   kept.next = Math.max(kept.next, options.next)
   kept.limit = options.limit
   forgetDead()
   const top = options.root ? elementOf(options.root) : null
   if (options.root && !top) return {gone: true}
-  const walk = new Walk()
+  const elements = document.getElementsByTagName('*').length
+  labelIndex = new Map()
+  try {
+    let reach = elements > LONG_PAGE && !top ? REACH_SCREENS * innerHeight : Infinity
+    const boxes = new Map(), inSight = reach === Infinity ? null : inTheMiddle()
+    for (;; reach *= 8) {
+      const walk = new Walk(reach, boxes, inSight)
+      const root = treeOf(walk, top)
+      const entries = entriesOf(root)
+      const room = fill(entries, options)
+      if (walk.pruned && !room.full && !room.short) continue
+      const left = entries.length - room.taken + (walk.pruned ? Math.max(0, elements - walk.visited) : 0)
+      globalThis.guilds.suspects = walk.suspects
+      return {
+        ...linesOf(root), short: room.short, needed: entries.length, left, next: kept.next,
+        suspects: walk.suspects.length, ...page(),
+      }
+    }
+  } finally { labelIndex = null }
+}
+
+const treeOf = (walk, top) => {
   const root = new Entry(null, '', null, 0)
-  if (top) {
-    walk.modal = null
-    walk.into(root, {nodeType: 0, childNodes: [top]}, top.parentElement, 0, false)
-  } else if (document.documentElement) walk.into(root, document.documentElement, document.documentElement, 0, false)
-  collapse(root)
   root.line = ''
   root.taken = true
-  const entries = entriesOf(root)
+  const node = top ? {nodeType: 0, childNodes: [top]} : document.documentElement
+  const parent = top ? top.parentElement : node
+  if (top) walk.modal = null
+  if (node) walk.into(root, node, parent, 0, false)
+  collapse(root)
+  return root
+}
+
+/* Take all entries in their order; where they do not all fit, those nearest the viewport. */
+const fill = (entries, options) => {
   const room = new Room(options)
-  let all = true
-  for (const entry of entries) if (!room.take(entry, depthOf)) { all = false; break }
-  if (!all && !room.short && entries.length) {
-    for (const entry of entries) entry.taken = false
-    room.characters = options.characters; room.bytes = options.bytes; room.taken = 0; room.full = false
-    const near = entries.map((entry, index) => [gap(entry), index])
-    near.sort((a, b) => a[0] - b[0] || a[1] - b[1])
-    let misses = 0
-    for (const [, index] of near) {
-      if (!entries[index].taken && !room.take(entries[index], depthOf) && (room.short || ++misses > 40)) break
-    }
-  }
+  if (entries.every((entry) => room.take(entry)) || room.short) return room
+  for (const entry of entries) entry.taken = false
+  const near = entries.map((entry, index) => [gap(entry), index])
+  near.sort((a, b) => a[0] - b[0] || a[1] - b[1])
+  const second = new Room(options)
+  let misses = 0
+  for (const [, index] of near) if (!second.take(entries[index]) && (second.short || ++misses > MISSES_MOST)) break
+  return second
+}
+
+const linesOf = (root) => {
   const lines = [], frames = []
   const put = (entry, depth) => {
     for (const kid of entry.kids) {
@@ -600,11 +670,7 @@ const snapshot = (options) => {
     }
   }
   put(root, 0)
-  globalThis.guilds.suspects = walk.suspects
-  return {
-    lines, frames, short: room.short, next: kept.next, left: entries.length - room.taken,
-    suspects: walk.suspects.length, needed: entries.length, ...page(),
-  }
+  return {lines, frames}
 }
 
 const page = () => {

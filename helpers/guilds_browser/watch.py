@@ -67,6 +67,11 @@ class Watch:
         await self._tell_tabs()
 
     @property
+    def has_committed(self) -> bool:
+        """Whether a new page has taken the place of the old one."""
+        return self._committed
+
+    @property
     def is_quiet(self) -> bool:
         """Whether nothing at all has been seen."""
         return not (self._started or self._within or self._call.browser.happened.anything())

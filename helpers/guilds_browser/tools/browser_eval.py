@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 SCRIPT_SECONDS = 30
 VALUE_MAX_BYTES = 20_480
-STACK_LINES_MOST = 3
+
+_LEADS_ON = re.compile(r"location|submit|click|open|close|history|navigat|reload|href|dispatchEvent")
+"""A script with one of these words is followed by the watch that every act has; others are spared its 40 ms."""
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(os.path.dirname(_HERE), "copy_value.js"), encoding="utf-8") as _file:
@@ -56,10 +58,10 @@ async def browser_eval(call: BrowserCall, script: str) -> tuple[str, list[int]]:
             await watch.settle()
             call.notes.append("[the page navigated before the script ended; it has no value]")
             return "null", []
-        if not watch.is_quiet:
+        if not watch.is_quiet or _LEADS_ON.search(script):
             await watch.settle()
     if fault := answer.get("exceptionDetails"):
-        raise _threw(fault)
+        raise await _threw(call, fault)
     value, odd, was_cut = answer["result"]["value"]
     call.notes += [f"[{shown(what)} has no JSON form]" for what in odd]
     return _within(call, json.dumps(value, ensure_ascii=False), was_cut)
@@ -83,10 +85,20 @@ def _within(call: BrowserCall, text: str, was_cut: bool) -> tuple[str, list[int]
     return f"{kept}\n[cut at {len(kept)} characters: return less]", [len(kept), len(kept)]
 
 
-def _threw(fault: dict[str, Any]) -> ToolError:
+async def _threw(call: BrowserCall, fault: dict[str, Any]) -> ToolError:
     """The error for a script that threw: its message, and the line of the script."""
     thrown = fault.get("exception", {})
     description = thrown.get("description") or str(thrown.get("value", fault.get("text", "")))
+    if thrown.get("objectId") and thrown.get("subtype") != "error":
+        answer = await call.tab.session.send(
+            "Runtime.callFunctionOn",
+            {
+                "objectId": thrown["objectId"],
+                "functionDeclaration": "function () { return JSON.stringify(this) }",
+                "returnByValue": True,
+            },
+        )
+        description = str(answer["result"].get("value", description))
     message, _, stack = description.partition("\n    at ")
     place = re.search(r"<anonymous>:(\d+):\d+", stack)
     line = int(place[1]) - 1 if place else fault.get("lineNumber", 0)

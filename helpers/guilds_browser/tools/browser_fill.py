@@ -26,6 +26,16 @@ CHECKED_ROLES = ("checkbox", "radio", "switch", "menuitemcheckbox", "menuitemrad
 SET_TYPES = ("color", "date", "time", "datetime-local", "month", "range", "week")
 """Inputs whose value is set as a whole, since no keys make it up."""
 
+EXAMPLES = {
+    "color": "#ff8800",
+    "date": "2024-02-29",
+    "time": "13:45",
+    "datetime-local": "2024-02-29T13:45",
+    "month": "2024-02",
+    "week": "2024-W09",
+    "number": "2.5",
+}
+
 
 async def browser_fill(call: BrowserCall, target: str, value: str) -> str:
     """Fill it, at most 5 s, and read the value back.
@@ -139,19 +149,23 @@ def _option(element: Element, options: list[list[str]], wanted: str) -> int:
 
 async def _refused(call: BrowserCall, element: Element, value: str, problem: PlaywrightError) -> Exception:
     if "Malformed value" in str(problem) or "Cannot type text into input" in str(problem):
-        kind = element.state["type"]
-        example = {"date": "2024-02-29", "time": "13:45", "datetime-local": "2024-02-29T13:45", "month": "2024-02"}
-        like = f", such as {example[kind]}" if kind in example else ""
-        return invalid_argument("value", f"is {quoted(value)}; {element.label} takes a {kind}{like}")
+        return _malformed(element, value)
     return await explained(call, element, problem)
+
+
+def _malformed(element: Element, value: str) -> ToolError:
+    kind = element.state["type"]
+    like = f", such as {EXAMPLES[kind]}" if kind in EXAMPLES else ""
+    return invalid_argument("value", f"is {quoted(value)}; {element.label} takes a {kind}{like}")
 
 
 async def _said(call: BrowserCall, element: Element, value: str) -> str:
     now = await value_of(element)
     if now is None:
         return f"filled {element.label}"
-    stuck = await _stuck(element, value, now)
-    if not stuck:
+    if element.state["type"] in SET_TYPES and value and now == '""':
+        raise _malformed(element, value)
+    if not await _stuck(element, value, now):
         call.notes.append("the value did not stick: the page changed it")
     return f"filled {element.label}: value {now}"
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from guilds_browser.page_text import shown, shown_url
+from guilds_browser.tab import STEP_SECONDS
 from guilds_wire.errors import quoted
 from guilds_wire.schema import invalid_argument
 
@@ -35,7 +37,7 @@ async def browser_navigate(call: BrowserCall, url: str) -> str:
                 address, wait_until="domcontentloaded", timeout=NAVIGATION_SECONDS * 1000
             )
         except PlaywrightTimeoutError:
-            return await _shown_now(call, f"still loading after {NAVIGATION_SECONDS} s: {shown_url(address)}")
+            return await _shown_now(call, await _still_loading(call, watch.has_committed, address))
         except PlaywrightError as problem:
             if await call.browser.is_lost():
                 raise
@@ -46,6 +48,18 @@ async def browser_navigate(call: BrowserCall, url: str) -> str:
     landed, title = await call.tab.headline()
     status = f" · HTTP {response.status}" if response else ""
     return f'{shown_url(landed)} "{shown(title)}"{status}'
+
+
+async def _still_loading(call: BrowserCall, has_committed: bool, address: str) -> str:
+    """What is said at the deadline. A server that has sent nothing yet is not waited for any longer: meanwhile
+    Chrome would answer nothing about the page before.
+    """
+    said = f"still loading after {NAVIGATION_SECONDS} s: {shown_url(address)}"
+    if has_committed:
+        return said
+    async with asyncio.timeout(STEP_SECONDS):
+        await call.tab.session.send("Page.stopLoading")
+    return f"{said}; its server has sent nothing yet, so it was given up"
 
 
 async def _shown_now(call: BrowserCall, what: str) -> str:

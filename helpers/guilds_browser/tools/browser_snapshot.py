@@ -24,6 +24,9 @@ FRAMES_DEEP_MOST = 8
 PASSES_MOST = 6
 """How often one document is looked at for one snapshot: for more numbers, or closed shadow roots in one another."""
 
+FULL_SECONDS = 20.0
+"""A megabyte of lines takes a slow machine this long."""
+
 LAST_LINE_BYTES = 200
 
 _REF_LINE = re.compile(r'^ *e(\d+) (\S+(?: "(?:[^"\\]|\\.)*")?)')
@@ -63,13 +66,14 @@ class _Room:
         self.left = 0
         self._call = call
         self._full = full
+        self._seconds = FULL_SECONDS if full else STEP_SECONDS
         self._bytes = most_bytes
         self._characters = CHARACTERS_UNLIMITED if full else CHARACTERS_MOST
 
     async def add(self, frame_id: str, number: int, depth: int) -> dict[str, Any]:
         """Add a frame's document, or the part of it below a ref, and the frames in it; what it says of itself."""
         tab = self._call.tab
-        document, found = await self._look(tab, frame_id, number, FRAME_SECONDS if depth else STEP_SECONDS)
+        document, found = await self._look(tab, frame_id, number, FRAME_SECONDS if depth else self._seconds)
         self.left += found["left"]
         lines = [" " * depth + line for line in found["lines"]]
         self._take(lines)
