@@ -153,6 +153,10 @@ class Run:
             _cancel_later()
         return [call.message or self._end(call, _Outcome.failed(INTERRUPTED)) for call in begun]
 
+    def redacted(self, value: Any) -> Any:
+        """A JSON value with the run's secrets taken out of every string, for what a host records by itself."""
+        return self._redactor.redact_all(value)
+
     async def close(self) -> None:
         """End the sessions that the run keeps open. The sandbox stays open."""
         await self.helpers.close()
@@ -235,13 +239,13 @@ class Run:
         text, cuts = result.text, result.cuts
         original_bytes = len(text.encode("utf-8", "replace"))
         if tool.output_filter is not None:
-            text, cuts = tool.output_filter(self._redacted(text, cuts)), []
+            text, cuts = tool.output_filter(self._redacted_text(text, cuts)), []
         name = _name_of(tool.output_filter) if tool.output_filter else None
         return _Outcome(text, cuts, result.meta, output_filter=name, original_bytes=original_bytes)
 
     def _end(self, call: _Call, outcome: _Outcome) -> ToolMessage:
         """Take what a call came to through the rest of a result's path, and keep its message."""
-        shown = self._redacted(outcome.text, outcome.cuts) or NO_OUTPUT
+        shown = self._redacted_text(outcome.text, outcome.cuts) or NO_OUTPUT
         kept = capped(shown, self._result_max_bytes)
         content = f"{kept}\n{trailer(call.remaining)}"
         recorded = {**outcome.meta, "tool_name": call.name, "output_filter": outcome.output_filter}
@@ -261,7 +265,7 @@ class Run:
         call.sent = None
         return call.message
 
-    def _redacted(self, text: str, cuts: Sequence[int] = ()) -> str:
+    def _redacted_text(self, text: str, cuts: Sequence[int] = ()) -> str:
         whole = well_formed(text)
         if len(whole) != len(text):
             cuts = [len(well_formed(text[:cut])) for cut in cuts]
@@ -298,7 +302,7 @@ class Run:
         return known[1]
 
     def _not_there(self, name: str, offered: Collection[str]) -> str:
-        shown = clip(self._redacted(name), NAME_MAX_CHARACTERS)
+        shown = clip(self._redacted_text(name), NAME_MAX_CHARACTERS)
         if self.registry.get(name) is not None or name in self.scripts:
             return f"tool {shown} is not offered this run"
         # Models add a prefix or change the case; what is left of the name is the likeliest meaning.
@@ -307,7 +311,7 @@ class Run:
         return f"unknown tool {shown}" + (f"; the closest offered tool is {near[0]}" if near else "")
 
     def _refused(self, problem: str, sent: object, tool: Tool) -> str:
-        echo = clip(self._redacted(sent if isinstance(sent, str) else repr(sent)), ECHO_MAX_CHARACTERS)
+        echo = clip(self._redacted_text(sent if isinstance(sent, str) else repr(sent)), ECHO_MAX_CHARACTERS)
         schema = encode_json(tool.parameters).decode()
         return f"the arguments of {tool.name} can't be taken: {problem}. Its schema: {schema} You sent: {echo}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -29,7 +30,12 @@ class KubernetesSandbox(ProcessSandbox):
         config = library("kubernetes.config", EXTRA)
         self._configuration = library("kubernetes.client", EXTRA).Configuration()
         try:
-            config.load_config(client_configuration=self._configuration)
+            # `load_config` would do as much, and print what it does.
+            file = os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
+            if "KUBECONFIG" in os.environ or os.path.exists(file):
+                config.load_kube_config(file, client_configuration=self._configuration)
+            else:
+                config.load_incluster_config(client_configuration=self._configuration)
         except (config.ConfigException, OSError) as problem:
             raise SandboxUnavailableError(f"No cluster is configured ({problem}); set KUBECONFIG.") from None
         self._name = "/".join(filter(None, (namespace, pod, container)))
