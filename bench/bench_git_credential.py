@@ -6,12 +6,15 @@ Run: `.venv/bin/python -m bench.bench_git_credential` (half a minute). Prints th
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
+import time
 from pathlib import Path
 
 from bench.measure import BARE, BIN, home, medians, request, row
 
 ENTRIES = 20
+ROUNDS = 60
 HELPER = str(BIN / "guilds-git-credential")
 
 
@@ -20,7 +23,6 @@ def main() -> None:
     print("| what | measured | to reach |\n| --- | --- | --- |")
     with home() as environment:
         folder, runtime = Path(environment["GUILDS_HOME"]), Path(environment["GUILDS_RUNTIME_DIR"])
-        (runtime / "asked").write_text("protocol=https\nhost=github.com\npath=acme/app-7.git\n\n")
         (folder / "scripts").mkdir()
         (folder / "scripts/nothing.py").write_text("")
         shell = [str(BIN / "guilds-code"), request("shell", command="true")]
@@ -29,21 +31,29 @@ def main() -> None:
         make_repository(folder)
         commands = {
             "bare": BARE,
-            "get": ["sh", "-c", f'exec "{HELPER}" get <"{runtime}/asked"'],
             "shell": shell,
             "python": ["python3", "-u", "-P", str(folder / "scripts/nothing.py")],
             "script": [str(BIN / "guilds-script-run"), request("script_run", name="nothing")],
         }
         seconds = medians(commands, environment)
+        answer(environment)
     bare = seconds["bare"]
-    row(
-        f"`guilds-git-credential get`, {ENTRIES} tokens",
-        f"{seconds['get'] / bare:.2f}× ({seconds['get'] * 1000:.1f} ms)",
-        "≤ 1.6×",
-    )
     row("shell `true` without a token file", f"{without['shell'] / without['bare']:.2f}×", "≤ 3.5×")
     row("the same in a repository that has a token", f"{seconds['shell'] / bare:.2f}×")
-    row("script_run beyond Python's own start", f"{(seconds['script'] - seconds['python']) / bare:.2f}×")
+    row("script_run against `python3 SCRIPT` itself", f"{seconds['script'] / seconds['python']:.2f}×")
+
+
+def answer(environment: dict[str, str]) -> None:
+    """An answer to git; `medians` would leave the question out."""
+    asked = b"protocol=https\nhost=github.com\npath=acme/app-7.git\n\n"
+    seconds: dict[str, list[float]] = {"bare": [], "get": []}
+    for _ in range(ROUNDS):
+        for name, command in {"bare": BARE, "get": [HELPER, "get"]}.items():
+            start = time.perf_counter()
+            subprocess.run(command, env=environment, input=asked, stdout=subprocess.DEVNULL, check=True)
+            seconds[name].append(time.perf_counter() - start)
+    bare, get = (statistics.median(seconds[name]) for name in ("bare", "get"))
+    row(f"`guilds-git-credential get`, {ENTRIES} tokens", f"{get / bare:.2f}× ({get * 1000:.1f} ms)", "≤ 1.6×")
 
 
 def put_tokens(runtime: Path) -> None:
