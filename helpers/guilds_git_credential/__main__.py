@@ -150,10 +150,7 @@ def _attributes(given: bytes) -> Attributes:
         key, equals, value = line.partition(b"=")
         if not equals:
             raise ValueError("a line is no key=value")
-        if key == b"url":
-            attributes = _parts(value)
-        else:
-            attributes[key] = value
+        attributes |= _parts(value) if key == b"url" else {key: value}
     return attributes
 
 
