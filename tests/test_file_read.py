@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +240,19 @@ def test_a_damaged_record_costs_a_repeat_and_nothing_else(home: AgentHome) -> No
 
     assert _read(home, 2).endswith("1\tone")
     assert "since step 2;" in _read(home, 3)
+
+
+def test_a_lock_that_is_never_given_up_does_not_block(home: AgentHome) -> None:
+    home.put("a.txt", "one\n")
+    _read(home, 1)
+    with subprocess.Popen(["flock", str(home.path / ".runs/r1/lock"), "sleep", "30"]) as holder:
+        time.sleep(0.3)
+
+        answer = home.call("file_read", path="a.txt", offset=1, run={"seq": 2, "visible_from": 2})
+
+        subprocess.run(["pkill", "-P", str(holder.pid)], check=True)
+    assert answer.text.endswith("1\tone")
+    assert "locked the run" in answer.meta["not_recorded"]
 
 
 def test_a_read_only_home_can_be_read(home: AgentHome, small_disk: Path) -> None:

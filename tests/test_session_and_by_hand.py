@@ -83,6 +83,25 @@ def test_a_request_that_fails_does_not_end_the_session(session: Session) -> None
     assert session.answer()[1].text == "good"
 
 
+def test_a_refused_request_is_answered_under_its_own_id(session: Session) -> None:
+    session.line(base64.b64encode(b'{"tool": "shell", "args": [], "run": {"call_id": "mine"}}') + b"\n")
+
+    call_id, answer = session.answer()
+
+    assert (call_id, answer.code) == ("mine", "invalid_request")
+
+
+def test_an_idle_worker_that_was_killed_is_replaced(session: Session, home: AgentHome) -> None:
+    home.put("a.txt", "one\n")
+    session.ask("c1", "file_read", path="a.txt")
+    session.answer()
+    subprocess.run(["pkill", "-9", "-P", str(session.process.pid)], check=True)
+
+    session.ask("c2", "file_read", path="a.txt")
+
+    assert session.answer()[1].text.endswith("1\tone")
+
+
 def test_a_request_whose_process_is_killed_is_answered(session: Session) -> None:
     session.ask("c1", "shell", command="kill -9 $PPID; sleep 0.2")
 

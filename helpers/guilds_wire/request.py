@@ -76,6 +76,15 @@ def parse(encoded: bytes) -> Request:
     return from_text(text)
 
 
+def call_id_of(encoded: bytes) -> str | None:
+    """The call id in a request that was refused, so that its caller can tell which; None when it has none."""
+    try:
+        call_id = loads(binascii.a2b_base64(encoded.strip()).decode())["run"]["call_id"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return call_id if _is_id(call_id) else None
+
+
 def from_text(text: str) -> Request:
     """Check a request's JSON. Raises ToolError(`invalid_request`)."""
     try:

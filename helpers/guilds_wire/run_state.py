@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import time
 
 from guilds_wire.errors import io_error, quoted
 from guilds_wire.paths import shown_bytes
@@ -16,6 +17,7 @@ from guilds_wire.places import Places
 
 RUN_FOLDERS_MOST = 20
 RUNS_FOLDER = b".runs"
+LOCK_SECONDS = 2
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
@@ -93,7 +95,9 @@ class RunState:
     def lock(self) -> int:
         """A descriptor that holds the run's exclusive lock until it is closed. Raises OSError."""
         file = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=self.folder())
-        fcntl.flock(file, fcntl.LOCK_EX)
+        if not _lock(file, fcntl.LOCK_EX):
+            os.close(file)
+            raise OSError(errno.EDEADLK, f"another process has locked the run for {LOCK_SECONDS} s")
         return file
 
     def _kept_directory(self) -> bytes:
@@ -120,7 +124,7 @@ class RunState:
             return None
         except OSError as problem:
             raise io_error(problem, shown_bytes(self.path)) from problem
-        fcntl.flock(folder, fcntl.LOCK_SH)
+        _lock(folder, fcntl.LOCK_SH)  # without it the folder is only less safe from clearing
         if os.fstat(folder).st_nlink == 0:
             os.close(folder)
             return None
@@ -129,6 +133,20 @@ class RunState:
         except OSError:  # a read-only file system; the order of use matters to clearing alone, which can't happen
             pass
         return folder
+
+
+def _lock(descriptor: int, how: int) -> bool:
+    """Lock within a bounded time: a process of the agent's may hold the lock for ever."""
+    give_up = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > give_up:
+                return False
+            time.sleep(0.002)
+        else:
+            return True
 
 
 def _nearest_folder(path: bytes, home: bytes) -> bytes:

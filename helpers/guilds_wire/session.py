@@ -133,7 +133,7 @@ class _Session:
                 raise ToolError("invalid_request", f"A line has over {request.REQUEST_MAX_BYTES} bytes.")
             asked = request.parse(line)
         except ToolError as error:
-            self._put(NO_ID, envelope.encode(envelope.of_error(error)))
+            self._put(request.call_id_of(line) or NO_ID, envelope.encode(envelope.of_error(error)))
             return
         self._start(asked, line)
 
