@@ -192,6 +192,14 @@ def test_a_module_beside_the_script_or_in_home_does_not_shadow_the_library(home:
     assert sorted(os.listdir(home.path / "scripts")) == ["json.py", "report.py"]
 
 
+def test_a_module_of_the_agent_s_own_leaves_no_compiled_file_behind(home: AgentHome) -> None:
+    home.put("lib/mine.py", "word = 'mine'\n")
+    put(home, "import sys\nsys.path.append('lib')\nimport mine\nprint(mine.word)\n")
+
+    assert home.call("script_run", name="report").text == "mine"
+    assert os.listdir(home.path / "lib") == ["mine.py"]
+
+
 @pytest.mark.parametrize(
     "source",
     ["print('done')\n", "import os\nos.close(0)\nprint('done')\n", "import sys\nsys.stdin.read(10)\nprint('done')\n",
