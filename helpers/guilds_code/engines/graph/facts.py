@@ -152,7 +152,7 @@ class Facts:
                     seen[scope, name] = bound
                     pending.extend((m, scope) for b in bound for part in b[1:] for m in self._mentioned(part, objects))
                 scope = parent
-        return sorted((name, bound) for (_, name), bound in seen.items())
+        return sorted(((name, bound) for (_, name), bound in seen.items()), key=repr)
 
     def _mentioned(self, expression: Any, objects: set[int]) -> list[str]:
         """The names that an expression starts from, those inside an object literal too."""

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from guilds_code.engines.graph.graph import Graph
 
 PROPOSED_MAX = 400
-NAME_WEIGHT, PATH_WEIGHT, DOC_WEIGHT, BODY_WEIGHT = 5.0, 1.5, 2.5, 1.0
+NAME, DOC, PATH, BODY = 1.0, 0.75, 0.55, 0.4
+"""How much a word of the question counts by where it is found; the class around a method counts as its path."""
+ABBREVIATED = 0.8
+"""What is left of it when only the beginning agrees (`auth` for authentication), from 4 letters on."""
+ABBREVIATION_MIN_CHARACTERS = 4
+OWN_WORDS_ENOUGH = 2
+"""Words that a method must hold itself to be shown below its class."""
 EXACT_NAME = 100.0
 """An identifier that the question holds comes before everything else."""
 RANKS = (1.0, 0.45, 0.5, 0.4)
@@ -36,12 +42,14 @@ _RANK_WORDS: tuple[frozenset[str], ...] = (
 class Hit:
     """A symbol with its score and the question's words that it covers."""
 
-    __slots__ = ("covered", "score", "symbol")
+    __slots__ = ("covered", "own", "score", "symbol")
 
-    def __init__(self, symbol: Symbol, score: float, covered: frozenset[str]) -> None:
+    def __init__(self, symbol: Symbol, score: float, covered: frozenset[str], own: int) -> None:
         self.symbol = symbol
         self.score = score
         self.covered = covered
+        self.own = own
+        """How many of them its own name and comment hold."""
 
 
 def find(graph: Graph, question: str, within: str, limit: int) -> list[Hit]:
@@ -74,27 +82,44 @@ def _scored(graph: Graph, terms: list[str], asked: frozenset[str], words: frozen
     for row in rows:
         *fields, file_rank, name, path, doc, body = row
         symbol = Symbol(tuple(fields))
-        parts = [(set(text.split()), weight) for text, weight in
-                 ((name, NAME_WEIGHT), (path, PATH_WEIGHT), (doc, DOC_WEIGHT), (body, BODY_WEIGHT))]  # fmt: skip
-        score, covered = 0.0, set()
-        for term in terms:
-            best = max((weight for found, weight in parts if term in found), default=0.0)
-            if best:
-                more = sum(weight for found, weight in parts if term in found) - best
-                score += weights[term] * (best + 0.25 * more)
-                covered.add(term)
-        coverage = sum(weights[term] for term in covered) / total
         named = set(fold(symbol.name).split())
-        focus = len(named & covered) / len(named) if named else 0.0
-        score *= coverage * coverage * (0.7 + 0.5 * focus) * (1 + 0.08 * log(1 + symbol.referenced))
+        around = f"{path} {fold(symbol.qualified.rpartition('.')[0])}"
+        parts = [(set(text.split()), worth) for text, worth in ((name, NAME), (doc, DOC), (around, PATH), (body, BODY))]
+        score, own_words = 0.0, 0
+        covered: set[str] = set()
+        matched: set[str] = set()
+        for term in terms:
+            found = [_worth(term, tokens) * worth for tokens, worth in parts]
+            best = max(found)
+            if best:
+                score += weights[term] * (best + 0.15 * (sum(found) - best))
+                covered.add(term)
+                own_words += max(found[:2]) > 0
+                matched.update(word for word in named if word == term or _abbreviates(word, term))
+        coverage = score / total
+        focus = len(matched) / len(named) if named else 0.0
+        score *= coverage * (0.6 + 0.6 * focus) * (1 + 0.08 * log(1 + symbol.referenced))
         if not _RANK_WORDS[file_rank] & words:
             score *= RANKS[file_rank]
         score *= TYPES.get(symbol.type, 1.0)
         own = symbol.name.lower()
         if own in asked or own.replace("_", "") in asked:
             score += EXACT_NAME * RANKS[file_rank] * TYPES.get(symbol.type, 1.0)
-        hits.append(Hit(symbol, score, frozenset(covered)))
+        hits.append(Hit(symbol, score, frozenset(covered), own_words))
     return hits
+
+
+def _worth(term: str, tokens: set[str]) -> float:
+    """How well the best of the tokens fits a word of the question."""
+    if term in tokens:
+        return 1.0
+    return ABBREVIATED if any(_abbreviates(token, term) for token in tokens) else 0.0
+
+
+def _abbreviates(one: str, other: str) -> bool:
+    """Whether one word is the beginning of the other, long enough to mean it."""
+    short, long = (one, other) if len(one) < len(other) else (other, one)
+    return len(short) >= ABBREVIATION_MIN_CHARACTERS and long.startswith(short)
 
 
 def _proposed(graph: Graph, terms: list[str], asked: frozenset[str], within: str) -> list[tuple[Any, ...]]:
@@ -104,10 +129,13 @@ def _proposed(graph: Graph, terms: list[str], asked: frozenset[str], within: str
     narrowed = "(? = '' or f.path = ? or f.path glob ?)"
     place = (within, within, _glob(within))
     query = " OR ".join(f'"{term}"' for term in terms)
+    for term in terms:
+        if len(term) > ABBREVIATION_MIN_CHARACTERS:
+            query += f' OR name : "{term[:ABBREVIATION_MIN_CHARACTERS]}"*'
     rows: dict[int, tuple[Any, ...]] = {}
     if query:
         proposed = graph.connection.execute(
-            "select rowid from words where words match ? order by bm25(words, 10, 3, 5, 1), rowid limit ?",
+            "select rowid from words where words match ? order by bm25(words, 10, 3, 6, 1), rowid limit ?",
             (query, PROPOSED_MAX if not within else PROPOSED_MAX * 20),
         ).fetchall()
         for start in range(0, len(proposed), 400):
@@ -148,9 +176,8 @@ def _without_repeats(hits: list[Hit], limit: int) -> list[Hit]:
     for hit in hits:
         around = by_id.get(hit.symbol.parent)
         inside = next((other for other in shown if other.symbol.parent == hit.symbol.id), None)
-        if (around is not None and hit.covered <= around.covered and hit.score < EXACT_NAME) or (
-            inside is not None and hit.covered <= inside.covered and hit.score < EXACT_NAME
-        ):
+        by_class = around is not None and hit.covered <= around.covered and hit.own < OWN_WORDS_ENOUGH
+        if (by_class or (inside is not None and hit.covered <= inside.covered)) and hit.score < EXACT_NAME:
             continue
         shown.append(hit)
         by_id[hit.symbol.id] = hit

@@ -353,6 +353,8 @@ class Resolver:
                 return value
             return ("var", path, chosen, value)
         others = [binding for binding in bindings if binding[0] == "i"]
+        if defs[chosen][KIND] in CLASSES:  # `if TYPE_CHECKING: class … else: class …`
+            others += [b for b in bindings if b[0] == "d" and b[1] != chosen and defs[b[1]][KIND] in CLASSES]
         return self.join([self.defined(path, chosen), *(self.binding(path, scope, name, b) for b in others)])
 
     def variable(self, path: str, scope: int, number: int, bindings: list[Binding]) -> Value | None:

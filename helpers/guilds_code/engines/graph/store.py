@@ -79,7 +79,7 @@ class Store:
         if row is None or row[0] != stamp():
             connection.close()
             return None
-        return cls(folder, connection)
+        return cls(folder, _without_sync(connection))
 
     @classmethod
     def create(cls, folder: str) -> Store:
@@ -88,7 +88,7 @@ class Store:
             path = f"{folder}/{FILE_NAME}{ending}"
             if os.path.lexists(path):
                 os.unlink(path)
-        connection = _connect(folder)
+        connection = _without_sync(_connect(folder))
         connection.execute("pragma journal_mode = wal")
         connection.executescript(f"begin; {_TABLES} insert into meta values('version', '{stamp()}'); commit;")
         return cls(folder, connection)
@@ -145,8 +145,10 @@ def batches(items: list[Any], size: int) -> Iterator[list[Any]]:
 def _connect(folder: str) -> Connection:
     from sqlite3 import connect
 
-    connection = connect(
-        f"{folder}/{FILE_NAME}", timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
-    )
-    connection.execute("pragma synchronous = off")  # a cache: what a crash of the machine harms is made anew
+    return connect(f"{folder}/{FILE_NAME}", timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+def _without_sync(connection: Connection) -> Connection:
+    """A cache need not survive a crash of the machine: what that harms is made anew."""
+    connection.execute("pragma synchronous = off")
     return connection

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 WORD_MAX_CHARACTERS = 40
 BODY_WORDS_MAX = 400
 """Distinct words kept of one symbol's body."""
+OTHER_BODY_WORDS_MAX = 60
+"""The same for tests, examples and vendored code, which are many and rank lower."""
 COMMON = frozenset(
     ("a", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "code", "could", "did", "do",
      "does", "file", "for", "from", "function", "get", "gets", "has", "have", "how", "i", "if", "in", "into",
@@ -88,25 +90,28 @@ def _undoubled(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls" else word
 
 
-def documents(source: bytes, facts: Facts, path: str) -> list[tuple[str, str, str, str]]:
+def documents(source: bytes, facts: Facts, path: str, body_words: int) -> list[tuple[str, str, str, str]]:
     """(name, path, doc, body) words of the file and of each definition; a body leaves out what is nested in it."""
     from re import findall
 
     lines = source.split(b"\n")
-    owner = [0] * (len(lines) + 2)
+    owner = [0] * (len(lines) + 1)
     for number, definition in enumerate(facts.defs, 1):
-        end = min(definition[4], len(lines)) + 1
-        owner[definition[3] : end] = [number] * (end - definition[3])
+        start, end = definition[3] - 1, min(definition[4], len(lines))
+        owner[start:end] = [number] * (end - start)
+    owner[-1] = -1
     bodies: list[set[bytes]] = [set() for _ in range(len(facts.defs) + 1)]
-    for position, line in enumerate(lines, 1):
-        if line:
-            bodies[owner[position]].update(findall(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*", line))
+    start, current = 0, owner[0]
+    for position, number in enumerate(owner):
+        if number != current:
+            bodies[current].update(findall(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*", b"\n".join(lines[start:position])))
+            start, current = position, number
     where = " ".join(dict.fromkeys(fold(path.rpartition(".")[0]).split()))
     name = path.rpartition("/")[2]
-    found = [(_name_words(name.partition(".")[0]), where, "", _body_words(bodies[0]))]
+    found = [(_name_words(name.partition(".")[0]), where, "", _body_words(bodies[0], body_words))]
     for number, definition in enumerate(facts.defs, 1):
         doc = " ".join(map(stem, split(definition[7]))) if definition[7] else ""
-        found.append((_name_words(definition[1]), where, doc, _body_words(bodies[number])))
+        found.append((_name_words(definition[1]), where, doc, _body_words(bodies[number], body_words)))
     return found
 
 
@@ -114,11 +119,11 @@ def _name_words(name: str) -> str:
     return f"{name.lower()} {fold(name)}"
 
 
-def _body_words(identifiers: set[bytes]) -> str:
+def _body_words(identifiers: set[bytes], most: int) -> str:
     words: dict[str, None] = {}
     for identifier in sorted(identifiers):
         for word in fold(identifier.decode("utf-8", "replace")).split(" "):
             words[word] = None
-        if len(words) > BODY_WORDS_MAX:
+        if len(words) > most:
             break
     return " ".join(words)

@@ -41,7 +41,7 @@ def extracted(root: str, path: str, language: str, known: bytes) -> tuple[Any, .
     from zlib import compress
 
     from guilds_code.engines.graph.facts import Facts
-    from guilds_code.engines.graph.words import documents
+    from guilds_code.engines.graph.words import BODY_WORDS_MAX, OTHER_BODY_WORDS_MAX, documents
 
     try:
         with open(f"{root}/{path}", "rb") as file:
@@ -58,19 +58,24 @@ def extracted(root: str, path: str, language: str, known: bytes) -> tuple[Any, .
             facts = module_of(language).extract(source, path, language)
         except RecursionError:
             skipped = "nested too deeply"
+        except Exception as problem:  # one file that the extractor fails on is said, the others count
+            print(f"{path}: {type(problem).__name__}: {problem}", file=sys.stderr)
+            skipped = f"not understood ({type(problem).__name__})"
     qualified = facts.qualified()
     symbols = [
         (d[PARENT], d[KIND], d[NAME], q, d[START], d[END], d[LINE], d[SIGNATURE], d[DOC].partition("\n")[0], d[SHAPE])
         for d, q in zip(facts.defs, qualified, strict=True)
     ]
     lines = source.count(b"\n") + (not source.endswith(b"\n") and source != b"")
-    words = [] if skipped else documents(source, facts, path)
+    rank = rank_of(path)
+    most = BODY_WORDS_MAX if rank == NORMAL else OTHER_BODY_WORDS_MAX
+    words = [] if skipped else documents(source, facts, path, most)
     stored = compress(facts.outside(), 1), compress(dumps(facts.refs), 1)
     return (
         path,
         language,
         lines,
-        rank_of(path),
+        rank,
         skipped,
         digest,
         facts.interface(),

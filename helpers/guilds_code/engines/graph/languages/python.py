@@ -6,7 +6,7 @@ followed only into `isinstance` tests.
 
 from __future__ import annotations
 
-from guilds_code.engines.graph.facts import FLAGS, KIND, NAME, PARENT, SCOPE
+from guilds_code.engines.graph.facts import FLAGS, KIND, NAME, PARENT, SCOPE, TYPE
 from guilds_code.engines.graph.languages.walk import DEPTH_MAX, DOC_MAX_CHARACTERS, Walk, clip
 from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, Resolver, plain
 
@@ -675,7 +675,8 @@ class _Python(Walk):
         return scope
 
     def drop_local_references(self) -> None:
-        """Leave out bare names that stand for a local variable or a builtin: they can't lead anywhere."""
+        """Leave out bare names of local variables and builtins, which lead nowhere. A call of a local variable
+        (`cls(…)`, `append = self.append`) is a use of what it holds."""
         facts = self.facts
         kept = []
         for ref in facts.refs:
@@ -685,8 +686,10 @@ class _Python(Walk):
                 if bound is None:
                     if not facts.stars:
                         continue
-                elif ref[4] == "uses" and all(b[0] in "pv?t" for b in bound):
-                    continue
+                elif all(b[0] in "pv?t" for b in bound):
+                    if ref[4] == "uses":
+                        continue
+                    ref = (*ref[:4], "uses")  # a variable is called, whatever it holds
             kept.append(ref)
         facts.refs = kept
 
@@ -902,7 +905,7 @@ class Semantics(Resolver):
         definition = facts.defs[number]
         if binding[1] is not None:
             value = self.instance(path, scope, binding[1])
-            if value is not None:
+            if value is not None and not (value == EXTERNAL and binding[3] == 0 and definition[KIND] == "method"):
                 return self.concrete(value, None, path, scope)
         flags = definition[FLAGS]
         if definition[KIND] == "method" and binding[3] == 0 and "staticmethod" not in flags:
@@ -944,6 +947,17 @@ class Semantics(Resolver):
                 if binding[0] == "d" and binding[1] != number and "fixture" in facts.defs[binding[1]][FLAGS]:
                     return ("fn", path, binding[1], None)
         return None
+
+    def _returned(self, function: Value) -> Value | None:
+        """`def enter(self: T) -> T` returns what it is called on."""
+        _, path, number, receiver = function
+        definition = self.facts(path).defs[number]
+        if receiver is not None and definition[TYPE] is not None and definition[KIND] == "method":
+            for bindings in self.facts(path).names[definition[SCOPE]].values():
+                first = bindings[0]
+                if first[0] == "p" and first[3] == 0 and first[1] in (definition[TYPE], ("T", definition[TYPE])):
+                    return ("inst", *receiver[1:3], ()) if receiver[0] in ("cls", "inst") else None
+        return super()._returned(function)
 
     def is_property(self, function: Value) -> bool:
         flags = self.facts(function[1]).defs[function[2]][FLAGS]

@@ -48,6 +48,9 @@ _PER_ELEMENT = frozenset(
 _KEEPING = frozenset(("clone", "as_ref", "as_mut", "to_owned", "borrow", "deref", "by_ref", "into", "as_deref"))
 _STD = frozenset(("std", "core", "alloc"))
 
+_ROOTS = ("lib", "main", "mod")
+"""Files whose coming or going can move what a path starts from."""
+
 _parser: Any = None
 
 
@@ -732,6 +735,7 @@ class Semantics(Resolver):
 
     def root_of(self, path: str) -> str:
         """The root file of the crate that a file is in."""
+        self.keys.update(_ROOTS)
         folder = path.rpartition("/")[0]
         parts = path.split("/")
         if "src" in parts:
@@ -750,6 +754,7 @@ class Semantics(Resolver):
 
     def parent_of(self, path: str) -> str | None:
         """The file whose `mod` brings a file in."""
+        self.keys.update((*_ROOTS, path.rpartition("/")[0].rpartition("/")[2]))
         folder, _, name = path.rpartition("/")
         above = folder.rpartition("/")[0] if name == "mod.rs" else folder
         holder = folder.rpartition("/")[2] if name != "mod.rs" else above.rpartition("/")[2]

@@ -437,6 +437,9 @@ class _TypeScript(Walk):
         if named.type != "identifier":
             given = ("t", declared) if declared else None
             expression = self.expression(value, scope) if value is not None else None
+            if expression is not None and expression[0] == "import" and named.type == "object_pattern":
+                self.import_pattern(named, scope, expression[1])
+                return
             self.pattern(named, scope, given or (("v", expression) if expression else ("?",)))
             if value is not None:
                 self.visit(value, scope)
@@ -475,6 +478,15 @@ class _TypeScript(Walk):
         elif declared is None:
             self.bind(scope, name, ("?",))
         self.current = around
+
+    def import_pattern(self, node: Node, scope: int, module: str) -> None:
+        """`const { a, b: c } = require(…)` imports names."""
+        for child in node.named_children:
+            key, value = child.child_by_field_name("key"), child.child_by_field_name("value")
+            if child.type == "shorthand_property_identifier_pattern":
+                self.import_name(scope, self.text(child), module, self.text(child), child)
+            elif key is not None and value is not None and value.type == "identifier":
+                self.import_name(scope, self.text(value), module, self.text(key), child)
 
     def visit_value(self, value: Node, expression: Expression | None, scope: int) -> None:
         """Walk a value; an object that `expression` made a scope of has been walked with it."""
@@ -1053,8 +1065,12 @@ class _TypeScript(Walk):
             expression = ref[3]
             if expression[0] == "n":
                 bound = self.lexical(ref[1], expression[1], "")
-                if bound is None or (ref[4] == "uses" and all(b[0] in ("p", "v", "?", "t") for b in bound)):
+                if bound is None:
                     continue
+                if all(b[0] in ("p", "v", "?", "t") for b in bound):
+                    if ref[4] == "uses":
+                        continue
+                    ref = (*ref[:4], "uses")  # a variable is called, whatever it holds
             elif expression[0] == "ty" and expression[1][0] == "n":
                 bound = self.lexical(ref[1], expression[1][1], ":")
                 if bound is None or bound[0][0] == "tp":
@@ -1130,7 +1146,7 @@ class Semantics(Resolver):
         if name is not None:
             return self.member(("mod", found), name)
         whole = self.facts(found).exports.get("=")
-        return plain(self.evaluate(found, 0, whole[1])) if whole is not None else ("mod", found)
+        return self.evaluate(found, 0, whole[1]) if whole is not None else ("mod", found)
 
     def module_member(self, path: str, name: str) -> Value | None:
         facts = self.facts(path)

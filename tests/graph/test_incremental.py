@@ -1,0 +1,149 @@
+"""After any series of edits the graph equals that of a fresh build."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.graph.conftest import Repository
+
+PYTHON = (
+    "def make():\n    return Thing()\n\n\nclass Thing:\n    def go(self):\n        return make()\n",
+    "from pkg.a import make\n\n\ndef use():\n    make().go()\n    missing().go()\n",
+    "from pkg import a, b\nfrom pkg.c import *\n\n\ndef star():\n    helper()\n    a.make().go()\n    b.use()\n",
+    "from pkg.a import Thing\n\n\ndef helper():\n    x = Thing()\n    return x\n\n\nclass Sub(Thing):\n    pass\n",
+    (
+        "from pkg.b import helper as make\n\n\nclass Thing:\n"
+        "    other = 1\n\n    def stop(self):\n        return self.other\n"
+    ),
+    (
+        "import pkg.a as m\n\n\ndef first():\n    return second() or m.Thing()\n"
+        "\n\ndef second():\n    return first() or m.make()\n"
+    ),
+    "from pkg.c import first\n\n\ndef late():\n    first().go()\n    return lambda: first().stop()\n",
+)
+TYPESCRIPT = (
+    "export class Box { open() { return this } }\nexport const make = () => new Box()\n",
+    (
+        "import { make } from './a'\nexport function use() { make().open(); helper() }\n"
+        "function helper() { return make }\n"
+    ),
+    "export * from './a'\nexport { use as run } from './b'\nimport * as all from './a'\nall.make().open()\n",
+    "import { run, make } from './c'\nrun(); make().open()\nexport interface Box { close(): void }\n",
+)
+GO = (
+    'package one\n\ntype Store interface{ Put(k string) error }\n\nfunc Use(s Store) { s.Put("") }\n',
+    "package one\n\ntype Mem struct{ n *Node }\n\nfunc (m *Mem) Put(k string) error { m.n.Go(); return nil }\n",
+    "package one\n\ntype Node struct{}\n\nfunc (n *Node) Go() { Use(&Mem{}) }\n",
+    "package one\n\ntype Node struct{ Mem }\n\nfunc (n Node) Get() *Node { return n.Get() }\n",
+)
+C = (
+    ('#include "a.h"\nint api(node *n) { return n->next->value + hidden(); }\nstatic int hidden(void) { return 1; }\n'),
+    '#include "a.h"\nint main(void) { return api(0); }\n',
+    "typedef struct node { struct node *next; int value; } node;\nint api(node *n);\n",
+    "int api(int *n);\n#define hidden() 2\n",
+)
+RUST = (
+    "mod a;\npub use a::Foo;\npub fn run() { Foo::new().go() }\n",
+    "pub struct Foo;\nimpl Foo { pub fn new() -> Foo { Foo } pub fn go(&self) { crate::run() } }\n",
+    "pub struct Bar;\nuse crate::b::Foo;\nimpl Foo { pub fn go(&self) {} }\n",
+)
+JAVA = (
+    "package p;\npublic class A { B b = new B(); void go() { b.run().run(); } }\n",
+    "package p;\npublic class B { public B run() { new A().go(); return this; } }\n",
+    "package q;\nimport p.*;\npublic class A extends B { void go() { run(); } }\n",
+)
+FILES = {
+    **dict.fromkeys(("pkg/__init__.py", "pkg/a.py", "pkg/b.py", "pkg/c.py", "pkg/sub/c.py", "d.py"), PYTHON),
+    **dict.fromkeys(("web/a.ts", "web/b.ts", "web/c.ts", "web/index.ts"), TYPESCRIPT),
+    **dict.fromkeys(("svc/a.go", "svc/b.go", "svc/c.go"), GO),
+    **dict.fromkeys(("c/a.c", "c/b.c", "c/a.h", "c/inc/a.h"), C),
+    **dict.fromkeys(("src/lib.rs", "src/a.rs", "src/b.rs"), RUST),
+    **dict.fromkeys(("j/A.java", "j/B.java", "k/A.java"), JAVA),
+}
+FIXED = {"svc/go.mod": "module one\n", "Cargo.toml": '[package]\nname = "one"\n'}
+EDITS = st.lists(st.tuples(st.sampled_from(sorted(FILES)), st.integers(-1, 6), st.booleans()), min_size=1, max_size=8)
+"""(file, which of its texts or -1 to delete it, whether the graph is asked after it)."""
+START = {name: texts[place % len(texts)] for place, (name, texts) in enumerate(sorted(FILES.items()))}
+_numbers = itertools.count()
+
+
+@settings(max_examples=25)
+@given(EDITS)
+def test_any_series_of_edits_gives_the_edges_of_a_fresh_build(edits: list[tuple[str, int, bool]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        repository = Repository(Path(folder).resolve(), "one").put({**FIXED, **START})
+        repository.edges()
+
+        for name, text, asked in edits:
+            _apply(repository, name, text)
+            if asked:
+                repository.edges()
+
+        assert repository.edges() == repository.edges(Path(folder).resolve() / f"fresh{next(_numbers)}")
+
+
+def test_a_change_of_the_c_and_cpp_balance_reads_headers_anew(repository: Repository) -> None:
+    header = "class Foo { public: int go() { return stay(); } int stay() { return 1; } };\n"
+    repository.put({"a.h": header, "a.c": "int f(void) { return 1; }\n"})
+    repository.edges()
+
+    repository.put({"a.cpp": "int g() { return 1; }\n", "b.cpp": "int h() { return g(); }\n"})
+
+    assert ("a.Foo.go", "a.Foo.stay") in repository.calls()
+
+
+def test_a_new_package_file_moves_what_imports_mean(repository: Repository) -> None:
+    repository.put({"stuff/tool/core.py": "def run():\n    pass\n", "use.py": "from tool.core import run\nrun()\n"})
+    assert ("use.py", "core.run") not in repository.calls()
+
+    repository.put({"stuff/tool/__init__.py": ""})
+
+    assert ("use.py", "core.run") in repository.calls()
+
+
+def test_a_changed_path_alias_moves_what_imports_mean(repository: Repository) -> None:
+    repository.put(
+        {
+            "src/x/d.ts": "export function go() {}\n",
+            "src/y/d.ts": "export function go() {}\n",
+            "a.ts": "import { go } from '@lib/d'\nexport function one() { go() }\n",
+            "tsconfig.json": '{"compilerOptions": {"paths": {"@lib/*": ["src/x/*"]}}}',
+        }
+    )
+    assert {edge[3] for edge in repository.edges() if edge[2] == "calls"} == {"src/x/d.ts"}
+
+    repository.put({"tsconfig.json": '{"compilerOptions": {"paths": {"@lib/*": ["src/y/*"]}}}'})
+
+    assert {edge[3] for edge in repository.edges() if edge[2] == "calls"} == {"src/y/d.ts"}
+
+
+def test_a_checkout_of_another_branch_counts_at_once(repository: Repository) -> None:
+    git = ["git", "-C", str(repository.path), "-c", "user.name=t", "-c", "user.email=t@localhost"]
+    repository.put({"a.py": "def one():\n    two()\n\n\ndef two():\n    pass\n"})
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-qm", "one"], check=True)
+    subprocess.run([*git, "checkout", "-qb", "other"], check=True)
+    repository.put({"a.py": "def one():\n    three()\n\n\ndef three():\n    pass\n"})
+    subprocess.run([*git, "commit", "-qam", "two"], check=True)
+    assert repository.calls() == {("a.one", "a.three")}
+
+    subprocess.run([*git, "checkout", "-q", "-"], check=True)
+
+    assert repository.calls() == {("a.one", "a.two")}
+
+
+def _apply(repository: Repository, name: str, text: int) -> None:
+    path = repository.path / name
+    if text < 0:
+        path.unlink(missing_ok=True)
+        if not any(path.parent.iterdir()):
+            shutil.rmtree(path.parent)
+    else:
+        repository.put({name: FILES[name][text % len(FILES[name])]})

@@ -1,0 +1,302 @@
+"""What each language's names, imports and receivers lead to."""
+
+from __future__ import annotations
+
+from tests.graph.conftest import Repository
+
+
+def test_python_receivers_follow_constructors_returns_and_annotations(repository: Repository) -> None:
+    repository.put(
+        {
+            "app.py": (
+                "from store import Store, open_store\n\n\n"
+                "class Cart:\n"
+                "    def __init__(self, store: Store):\n        self.store = store\n\n"
+                "    def save(self):\n        self.store.put()\n        return self\n\n\n"
+                "class Wish:\n    def save(self):\n        pass\n\n\n"
+                "def checkout():\n    cart = Cart(open_store())\n    cart.save().save()\n"
+            ),
+            "store.py": (
+                "class Store:\n    def put(self):\n        pass\n\n\n"
+                "class FileStore(Store):\n    def put(self):\n        super().put()\n\n\n"
+                "def open_store() -> FileStore:\n    return FileStore()\n"
+            ),
+        }
+    )
+
+    calls = repository.calls()
+
+    assert ("app.Cart.save", "store.Store.put") in calls
+    assert ("app.checkout", "app.Cart.save") in calls
+    assert ("app.checkout", "app.Wish.save") not in calls
+    assert ("store.FileStore.put", "store.Store.put") in calls
+
+
+def test_python_an_external_import_is_never_a_local_function_of_that_name(repository: Repository) -> None:
+    repository.put(
+        {
+            "money.py": "def loads(t):\n    return t\n",
+            "o.py": ("from json import loads\n\n\ndef out():\n    loads('')\n"),
+        }
+    )
+
+    assert repository.calls() == set()
+
+
+def test_python_aliases_stars_and_packages_lead_to_the_definition(repository: Repository) -> None:
+    repository.put(
+        {
+            "pkg/__init__.py": "from .core import *\nfrom .core import run as start\n",
+            "pkg/core.py": "def run():\n    pass\n\n\ndef stop():\n    pass\n",
+            "a.py": (
+                "import pkg.core as c\nfrom pkg import start, stop\n\n"
+                "\ndef one():\n    c.run()\n    start()\n    stop()\n"
+            ),
+        }
+    )
+
+    assert repository.calls() == {("a.one", "core.run"), ("a.one", "core.stop")}
+
+
+def test_python_with_properties_loops_and_isinstance_give_types(repository: Repository) -> None:
+    repository.put(
+        {
+            "a.py": (
+                "from contextlib import contextmanager\nfrom typing import Iterator\n\n\n"
+                "class Part:\n    def go(self):\n        pass\n\n\n"
+                "class Box:\n"
+                "    parts: list[Part]\n\n"
+                "    @property\n    def first(self) -> Part:\n        return self.parts[0]\n\n"
+                "    def __enter__(self):\n        return self\n\n\n"
+                "@contextmanager\ndef opened() -> Iterator[Part]:\n    yield Part()\n\n\n"
+                "def loop(b: Box):\n    for p in b.parts:\n        p.go()\n\n\n"
+                "def prop(b: Box):\n    b.first.go()\n\n\n"
+                "def entered():\n    with Box() as b:\n        b.first.go()\n\n\n"
+                "def managed():\n    with opened() as p:\n        p.go()\n\n\n"
+                "def told(x):\n    if isinstance(x, Part):\n        x.go()\n"
+            )
+        }
+    )
+
+    callers = {caller for caller, callee in repository.calls() if callee == "a.Part.go"}
+
+    assert callers == {"a.loop", "a.prop", "a.entered", "a.managed", "a.told"}
+
+
+def test_python_tells_decorators_inheritance_and_uses_apart(repository: Repository) -> None:
+    repository.put(
+        {
+            "a.py": (
+                "def deco(f):\n    return f\n\n\nclass Base:\n    pass\n\n\n"
+                "class Sub(Base):\n    @deco\n    def m(self, x: Base):\n        return deco\n"
+            )
+        }
+    )
+
+    assert repository.related("decorates") == {("a.Sub.m", "a.deco")}
+    assert repository.related("inherits") == {("a.Sub", "a.Base")}
+    assert repository.related("uses") == {("a.Sub.m", "a.Base"), ("a.Sub.m", "a.deco")}
+
+
+def test_an_unknown_receiver_gives_a_possible_reference_and_no_edge(repository: Repository) -> None:
+    repository.put({"a.py": "class A:\n    def go(self):\n        pass\n\n\ndef f(x):\n    x.go()\n"})
+
+    assert repository.calls() == set()
+    assert {(e[1], e[4]) for e in repository.edges() if e[5] == "name_only"} == {("a.f", "a.A.go")}
+
+
+def test_typescript_follows_barrels_aliases_and_workspaces(repository: Repository) -> None:
+    repository.put(
+        {
+            "tsconfig.json": '{ // aliases\n "compilerOptions": {"paths": {"@lib/*": ["src/lib/*"],}} }',
+            "src/lib/date.ts": "export function format(d: Date): string { return '' }\n",
+            "src/lib/index.ts": "export * from './date'\nexport { format as fmt } from './date'\n",
+            "src/a.ts": "import { format } from './lib'\nexport const one = () => format(new Date())\n",
+            "src/b.ts": "import { fmt } from '@lib/index'\nexport function two() { return fmt(new Date()) }\n",
+            "packages/ui/package.json": '{"name": "@x/ui", "exports": {".": "./dist/index.js"}}',
+            "packages/ui/src/index.ts": "export class Button { press(): void {} }\n",
+            "src/c.ts": "import { Button } from '@x/ui'\nexport function three(b: Button) { b.press() }\n",
+        }
+    )
+
+    assert repository.calls() == {
+        ("a.one", "date.format"),
+        ("b.two", "date.format"),
+        ("c.three", "src.Button.press"),
+    }
+
+
+def test_typescript_types_generics_and_callbacks_give_receivers(repository: Repository) -> None:
+    repository.put(
+        {
+            "a.ts": (
+                "interface Shape { area(): number }\n"
+                "class Square implements Shape { area() { return 1 } }\n"
+                "class Box<T> { constructor(private item: T) {} get(): T { return this.item } }\n"
+                "function each(xs: Square[]) { xs.forEach(x => x.area()) }\n"
+                "function boxed(b: Box<Square>) { b.get().area() }\n"
+                "async function late(p: Promise<Square>) { (await p).area() }\n"
+                "function on(cb: (s: Square) => void) {}\n"
+                "function passed() { on(s => s.area()) }\n"
+                "function shaped(s: Shape) { s.area() }\n"
+                "const api = { run() { return new Square() } }\n"
+                "function viaObject() { api.run().area() }\n"
+            )
+        }
+    )
+
+    callers = {caller for caller, callee in repository.calls() if callee == "a.Square.area"}
+
+    assert callers == {"a.each", "a.boxed", "a.late", "a.passed", "a.viaObject"}
+    assert ("a.shaped", "a.Shape.area") in repository.calls()
+    assert ("a.Square.area", "a.Shape.area") in repository.related("implements")
+
+
+def test_javascript_requires_and_exports_lead_to_functions(repository: Repository) -> None:
+    repository.put(
+        {
+            "lib/u.js": "exports.go = function go() {}\nmodule.exports.stop = () => {}\n",
+            "lib/app.js": (
+                "var app = module.exports = {}\napp.use = function use() { this.run() }\napp.run = function () {}\n"
+            ),
+            "a.js": (
+                "const { go } = require('./lib/u')\nvar app = require('./lib/app')\nfunction f() { go(); app.use() }\n"
+            ),
+        }
+    )
+
+    assert {("a.f", "u.go"), ("a.f", "app.app.use"), ("app.app.use", "app.app.run")} <= repository.calls()
+
+
+def test_go_methods_embedding_and_interfaces(repository: Repository) -> None:
+    repository.put(
+        {
+            "go.mod": "module example.org/svc\n",
+            "store/store.go": (
+                "package store\n\ntype Store interface{ Put(k string) error }\n\ntype Mem struct{ Base }\n\n"
+                "func (m *Mem) Put(k string) error { m.Log(); return nil }\n\ntype Half struct{}\n\n"
+                "func (h Half) Put(k int) error { return nil }\n"
+            ),
+            "store/base.go": "package store\n\ntype Base struct{}\n\nfunc (b *Base) Log() {}\n",
+            "main.go": (
+                'package main\n\nimport "example.org/svc/store"\n\ntype App struct{ mem *store.Mem }\n\n'
+                'func (a *App) Save() error { return a.mem.Put("k") }\n\n'
+                "func main() { a := &App{}; a.Save(); for _, m := range []*store.Mem{} { m.Log() } }\n\n"
+                "func kind(s store.Store) { switch x := s.(type) { case *store.Mem: x.Log() } }\n"
+            ),
+        }
+    )
+
+    assert repository.calls() == {
+        ("main.App.Save", "store.Mem.Put"),
+        ("main.main", "main.App.Save"),
+        ("main.main", "base.Base.Log"),
+        ("main.kind", "base.Base.Log"),
+        ("store.Mem.Put", "base.Base.Log"),
+    }
+    assert repository.related("implements") == {("store.Mem", "store.Store"), ("store.Mem.Put", "store.Store.Put")}
+
+
+def test_java_overloads_are_told_apart_by_their_arguments(repository: Repository) -> None:
+    repository.put(
+        {
+            "a/A.java": (
+                "package a;\nimport b.B;\nimport java.util.List;\npublic class A {\n  B b;\n"
+                "  void go(int x) { go(1, 2); b.self().run(); }\n  void go(int x, int y) { }\n"
+                "  void each(List<B> bs) { for (B q : bs) q.run(); bs.forEach(q -> q.run()); }\n}\n"
+            ),
+            "b/B.java": "package b;\npublic class B { public void run() {} public B self() { return this; } }\n",
+        }
+    )
+    edges = {(e[1], e[4], e[6]) for e in repository.edges() if e[2] == "calls"}
+
+    assert edges == {
+        ("A.A.go", "A.A.go", (6,)),
+        ("A.A.go", "B.B.self", (6,)),
+        ("A.A.go", "B.B.run", (6,)),
+        ("A.A.each", "B.B.run", (8,)),
+    }
+
+
+def test_c_static_functions_stay_in_their_file_and_declarations_lead_to_definitions(repository: Repository) -> None:
+    repository.put(
+        {
+            "inc/a.h": "typedef struct node { struct node *next; int (*cb)(int); } node_t;\nint api(node_t *n);\n",
+            "a.c": (
+                '#include "inc/a.h"\nstatic int hidden(void) { return 1; }\nint api(node_t *n) { return hidden(); }\n'
+            ),
+            "b.c": (
+                '#include "inc/a.h"\nstatic int hidden(void) { return 2; }\n'
+                "int main(void) { node_t n; n.next->cb(1); return api(&n) + hidden(); }\n"
+            ),
+        }
+    )
+
+    assert repository.calls() == {
+        ("a.api", "a.hidden"),
+        ("b.main", "a.api"),
+        ("b.main", "b.hidden"),
+        ("b.main", "a.node.cb"),
+    }
+
+
+def test_rust_paths_implementations_and_options(repository: Repository) -> None:
+    repository.put(
+        {
+            "Cargo.toml": '[package]\nname = "one"\n',
+            "src/lib.rs": (
+                "mod sub;\nuse crate::sub::{Bar, Tr};\npub struct Foo { b: Option<Box<Bar>>, v: Vec<Bar> }\n"
+                "impl Foo {\n  pub fn new() -> Self { Self::make() }\n"
+                "  fn make() -> Foo { Foo { b: None, v: vec![] } }\n"
+                "  fn go(&self) { if let Some(b) = &self.b { b.run(); } for x in &self.v { x.run(); } }\n}\n"
+                "fn outer<T: Tr>(t: T) { t.tr(); Foo::new().go(); }\n"
+            ),
+            "src/sub/mod.rs": ("pub struct Bar;\npub trait Tr { fn tr(&self); }\nimpl Bar { pub fn run(&self) {} }\n"),
+        }
+    )
+
+    assert repository.calls() == {
+        ("lib.Foo.new", "lib.Foo.make"),
+        ("lib.Foo.go", "sub.Bar.run"),
+        ("lib.outer", "sub.Tr.tr"),
+        ("lib.outer", "lib.Foo.new"),
+        ("lib.outer", "lib.Foo.go"),
+    }
+
+
+BROAD = {
+    "a.cpp": ("class Foo { public: int go() { return stay(); } int stay() { return 1; } };\n"
+        "int use() { Foo f; return f.go(); }\n"),
+    "a.cs": (
+        "namespace N { class Foo { int Stay() { return 1; } int Go() { return Stay(); } }\n"
+        "class U { int Use() { var f = new Foo(); return f.Go(); } } }\n"
+    ),
+    "a.php": ("<?php\nclass Foo { function go() { return $this->stay(); } function stay() {} }\n"
+        "function useIt() { $f = new Foo(); $f->go(); }\n"),
+    "a.rb": ("class Foo\n  def go\n    stay(1)\n  end\n  def stay(x)\n"
+        "  end\nend\ndef use_it\n  f = Foo.new\n  f.go\nend\n"),
+    "a.kt": "class Foo {\n  fun go() { stay() }\n  fun stay() {}\n}\nfun use() {\n  val f = Foo()\n  f.go()\n}\n",
+    "a.swift": ("class Foo {\n  func go() { stay() }\n  func stay() {}\n"
+        "}\nfunc use() {\n  let f = Foo()\n  f.go()\n}\n"),
+    "a.scala": ("class Foo { def go() = { stay() }\n def stay() = 1 }\n"
+        "object U { def use() = { val f = new Foo(); f.go() } }\n"),
+    "a.ex": ("defmodule Foo do\n  def go(x) do\n    stay(x)\n  end\n  def stay(x), do: x\n"
+        "end\ndefmodule U do\n  def use_it(x) do\n    Foo.go(x)\n  end\nend\n"),
+    "a.lua": ("local Foo = {}\nfunction Foo.stay() end\nfunction Foo.go() Foo.stay() end\n"
+        "local function use() Foo.go() end\nreturn Foo\n"),
+    "a.dart": "class Foo { void go() { stay(); } void stay() {} }\nvoid use() { var f = Foo(); f.go(); }\n",
+    "a.zig": ("const Foo = struct { fn stay(self: *Foo) void {} fn go(self: *Foo) void { self.stay(); } };\n"
+        "fn use(f: *Foo) void { f.go(); }\n"),
+    "a.sh": "stay() { :; }\ngo() { stay; }\nuse() { go; }\n",
+}  # fmt: skip
+
+
+def test_each_broad_language_gives_its_symbols_and_the_calls_within_a_file(repository: Repository) -> None:
+    repository.put({f"{name.rpartition('.')[2]}/{name}": text for name, text in BROAD.items()})
+    edges = [e for e in repository.edges() if e[2] == "calls" and e[5] == "resolved"]
+
+    stays = {edge[0].partition("/")[0] for edge in edges if edge[4].lower().endswith("stay")}
+    goes = {edge[0].partition("/")[0] for edge in edges if edge[4].lower().endswith("go")}
+
+    assert stays == {"cpp", "cs", "php", "rb", "kt", "swift", "scala", "ex", "lua", "dart", "zig", "sh"}
+    assert goes == stays

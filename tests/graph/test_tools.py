@@ -1,0 +1,258 @@
+"""What the graph's tools say, and that they keep to their caps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from guilds_code.engines.graph.symbols import grouped
+from guilds_wire.errors import ToolError
+from tests.graph.conftest import Repository
+
+APP = '''"""Orders."""
+import shop.money as m
+from shop.store import Store, open_store
+
+
+class Cart:
+    """What a customer is about to buy."""
+
+    def __init__(self, store: Store):
+        self.store = store
+        self.lines = []
+
+    def add(self, name, price):
+        self.lines.append((name, m.parse(price)))
+        return self
+
+    def save(self):
+        self.store.put("cart", self.lines)
+
+
+def checkout(path):
+    cart = Cart(open_store(path))
+    cart.add("pen", "1.20").save()
+    return m.parse("1"), m.parse("2")
+'''
+STORE = """class Store:
+    def put(self, key, value):
+        raise NotImplementedError
+
+
+class FileStore(Store):
+    def put(self, key, value):
+        return (key, value)
+
+
+def open_store(path) -> FileStore:
+    return FileStore()
+"""
+MONEY = "def parse(text):\n    return text\n"
+
+
+@pytest.fixture
+def shop(repository: Repository) -> Repository:
+    return repository.put({"shop/__init__.py": "", "shop/app.py": APP, "shop/store.py": STORE, "shop/money.py": MONEY})
+
+
+def test_outline_nests_signatures_with_spans_and_docs(shop: Repository) -> None:
+    assert shop.outline("repos/one/shop/app.py").text.split("\n") == [
+        "repos/one/shop/app.py · python · 24 lines · 5 symbols",
+        "6–18  class Cart  — What a customer is about to buy.",
+        "  9–11  def __init__(self, store: Store)",
+        "  13–15  def add(self, name, price)",
+        "  17–18  def save(self)",
+        "21–24  def checkout(path)",
+    ]
+
+
+def test_outline_shows_headings_selectors_and_keys(repository: Repository) -> None:
+    repository.put(
+        {
+            "a.md": "# One\n\n## Two\n\ntext\n\n# Three\n",
+            "a.css": ".a, b > c { color: red }\n@media print { .d { x: y } }\n",
+            "a.yaml": "a: 1\nb:\n  c: 2\n",
+            "a.toml": "[tool.x]\nb = 2\n",
+            "a.json": '{"a": {"b": 1}}\n',
+            "a.html": "<body><h1>Title</h1><section id='s'></section></body>\n",
+            "a.tf": 'resource "x" "y" {\n  a = 1\n}\n',
+        }
+    )
+
+    texts = {
+        kind: repository.outline(f"repos/one/a.{kind}").text
+        for kind in ("md", "css", "yaml", "toml", "json", "html", "tf")
+    }
+
+    assert "1–6  # One\n  3–6  ## Two\n7  # Three" in texts["md"]
+    assert ".a, b > c" in texts["css"]
+    assert "  .d" in texts["css"] or "2  .d" in texts["css"]
+    assert "2–3  b\n  3  c" in texts["yaml"]
+    assert "[tool.x]" in texts["toml"]
+    assert "1  a\n  1  b" in texts["json"]
+    assert "h1 Title" in texts["html"]
+    assert 'resource "x" "y"' in texts["tf"]
+
+
+def test_outline_of_a_language_that_is_not_read_says_what_to_use(repository: Repository) -> None:
+    repository.put({"a.cobol": "IDENTIFICATION DIVISION.\n"})
+
+    assert "code_search" in repository.outline("repos/one/a.cobol").text
+
+
+def test_outline_keeps_to_its_cap_and_says_what_is_left_out(repository: Repository) -> None:
+    repository.put({"long.py": "".join(f"def function_{n}():\n    pass\n" for n in range(500))})
+
+    result = repository.outline("repos/one/long.py", cap_bytes=1024)
+
+    assert len(result.text.encode()) <= 1024
+    assert "more symbols left out" in result.text
+    assert len(result.cuts) == 2
+
+
+def test_callers_show_every_line_and_tell_the_kinds_apart(shop: Repository) -> None:
+    text = shop.callers("money.parse").text.split("\n")
+
+    assert text == [
+        "repos/one/shop/money.py:1  function parse",
+        "  repos/one/shop/app.py:14  Cart.add  calls 14",
+        "  repos/one/shop/app.py:24  checkout  calls 24",
+    ]
+
+
+def test_callers_of_a_class_are_its_constructions_and_its_subclasses(shop: Repository) -> None:
+    text = shop.callers("Store").text
+
+    assert "repos/one/shop/store.py:6  FileStore  inherits 6" in text
+    assert "(module level)  imports 3" in text
+    assert "repos/one/shop/store.py:12  open_store  calls 12" in shop.callers("FileStore").text
+
+
+def test_callers_follow_depth_and_direction(shop: Repository) -> None:
+    inward = shop.callers("money.parse", depth=2).text
+    outward = shop.callers("checkout", direction="out", depth=2).text
+
+    assert "    repos/one/shop/app.py:23  checkout  calls 23" in inward
+    assert "  repos/one/shop/store.py:11  open_store  calls 22" in outward
+    assert "    repos/one/shop/store.py:6  FileStore" in outward
+
+
+def test_callers_take_a_place_and_a_qualified_name(shop: Repository) -> None:
+    by_place = shop.callers("repos/one/shop/app.py:14").text
+    by_name = shop.callers("shop.app.Cart.add").text
+
+    assert by_place == by_name
+    assert by_name.startswith("repos/one/shop/app.py:13  method Cart.add\n")
+
+
+def test_callers_of_a_name_that_several_have_stand_under_their_own_headings(shop: Repository) -> None:
+    text = shop.callers("put").text
+
+    assert "repos/one/shop/store.py:2  method Store.put" in text
+    assert "repos/one/shop/store.py:7  method FileStore.put" in text
+    assert "2 symbols fit; name one as `store.Store.put`" in text
+
+
+def test_callers_keep_references_by_name_alone_apart(repository: Repository) -> None:
+    repository.put(
+        {"a.py": "class A:\n    def go(self):\n        pass\n\n\ndef f(x):\n    x.go()\n\n\ndef g():\n    A().go()\n"}
+    )
+
+    certain, _, possible = repository.callers("A.go").text.partition("possible (name only)")
+
+    assert "g  calls 11" in certain
+    assert "f  calls" not in certain
+    assert "f  calls 7" in possible
+
+
+def test_an_unknown_symbol_names_near_ones(shop: Repository) -> None:
+    with pytest.raises(ToolError) as caught:
+        shop.callers("chekout")
+
+    assert caught.value.code == "not_found"
+    assert "checkout" in caught.value.message
+
+
+def test_find_puts_the_named_thing_first_and_shows_its_source(shop: Repository) -> None:
+    by_words = shop.find("open a store").text.split("\n")
+    exact = shop.find("FileStore").text
+    source = shop.find("checkout", source=True, limit=1).text
+
+    assert by_words[0].startswith("repos/one/shop/store.py:11  def open_store(path)")
+    assert exact.startswith("repos/one/shop/store.py:6  class FileStore(Store)")
+    assert "    22\t    cart = Cart(open_store(path))" in source
+
+
+def test_find_ranks_tests_lower_unless_they_are_asked_for(repository: Repository) -> None:
+    repository.put(
+        {
+            "tests/test_a.py": "def test_parse_money():\n    parse_money()\n",
+            "money.py": "def parse_money():\n    pass\n",
+        }
+    )
+
+    assert repository.find("parse money").text.startswith("repos/one/money.py")
+    assert repository.find("test parse money").text.startswith("repos/one/tests/test_a.py")
+
+
+def test_find_stays_below_the_folder_that_is_named(shop: Repository) -> None:
+    shop.put({"other/store.py": "def open_store():\n    pass\n"})
+
+    assert "shop/" not in shop.find("open store", in_="repos/one/other").text
+
+
+@pytest.mark.parametrize("question", ['"', "a OR b*", "NEAR(x)", "-", "' ; drop table words", "ß ñ 漢字", "(" * 500])
+def test_find_takes_any_question_as_words(shop: Repository, question: str) -> None:
+    assert shop.find(question).text
+
+
+def test_map_counts_files_and_symbols_and_names_what_is_referenced_most(shop: Repository) -> None:
+    text = shop.map("one").text
+
+    assert text.startswith("one: 4 files, 11 symbols · python 4\n")
+    assert "most referenced:\n" in text
+    assert "function parse  (1 file)" in text
+
+
+def test_several_repositories_and_none_named_is_refused_with_their_names(graph_home: Path) -> None:
+    first = Repository(graph_home, "one").put({"a.py": "def a(): pass\n"})
+    Repository(graph_home, "two").put({"a.py": "def a(): pass\n"})
+
+    with pytest.raises(ToolError) as caught:
+        first.find("a")
+
+    assert caught.value.code == "invalid_arguments"
+    assert "one, two" in caught.value.message
+
+
+def test_hits_are_grouped_under_their_symbols_most_referenced_first(shop: Repository) -> None:
+    shop.put({"shop/more.py": "from shop.store import Store\n\n\ndef more(s: Store):\n    s.put(1, 2)\n"})
+    root = str(shop.path)
+    hits = [
+        (f"{root}/shop/app.py", 18, 'self.store.put("cart", self.lines)'),
+        (f"{root}/shop/store.py", 2, "def put(self, key, value):"),
+        (f"{root}/shop/app.py", 1, '"""Orders."""'),
+    ]
+
+    text = grouped(shop.call(), "repos/one", hits).text
+
+    assert text.split("\n") == [
+        "repos/one/shop/store.py:2–3  method Store.put  (referenced in 2 files)",
+        "  2: def put(self, key, value):",
+        "repos/one/shop/app.py:17–18  method Cart.save  (referenced in 1 file)",
+        '  18: self.store.put("cart", self.lines)',
+        "repos/one/shop/app.py  (outside any symbol)",
+        '  1: """Orders."""',
+        "3 matching lines in 3 places",
+    ]
+
+
+def test_the_same_tree_gives_the_same_answer_byte_for_byte(shop: Repository) -> None:
+    answers = [shop.find("store put").text, shop.map("one").text, shop.callers("put").text]
+    shop.put({"shop/extra.py": "from shop.money import parse\nparse('')\n"})
+    shop.map("one")
+
+    (shop.path / "shop/extra.py").unlink()
+
+    assert [shop.find("store put").text, shop.map("one").text, shop.callers("put").text] == answers
