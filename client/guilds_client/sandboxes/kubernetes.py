@@ -15,7 +15,7 @@ from guilds_client.sandboxes.process import STDERR, STDOUT, Chunk, Process, Proc
 from guilds_client.sandboxes.remote import RemoteProcess, Stream, header, library, supervised
 
 EXTRA = "k8s"
-STATUS_CHANNEL = 3
+STDIN_CHANNEL, STATUS_CHANNEL = 0, 3
 FRAME_BYTES = 32_768
 """How much is sent in one frame; what a proxy on the way takes is not known to be more."""
 
@@ -63,35 +63,39 @@ class KubernetesSandbox(ProcessSandbox):
 
 
 class _ExecStream(Stream):
+    """The library opens the connection; its own reader of channels would hold all that comes in memory."""
+
     def __init__(self, configuration: Any, name: str, path: str, query: Sequence[tuple[str, Any]]) -> None:
         ws_client = library("kubernetes.stream.ws_client", EXTRA)
-        self._websocket = library("websocket", EXTRA)
+        self._library = library("websocket", EXTRA)
         self._name = name
+        self._status = b""
         url = ws_client.get_websocket_url(configuration.host.rstrip("/") + path, query)
         credentials = configuration.auth_settings().get("BearerToken")
         headers = {"authorization": credentials["value"]} if credentials else {}
         with _cluster_errors(name):
-            self._client = ws_client.WSClient(configuration, url, headers, capture_all=False, binary=True)
-        self._status = b""
+            self._websocket = ws_client.create_websocket(configuration, url, headers)
 
     def send(self, data: bytes) -> None:
         try:
             for start in range(0, len(data), FRAME_BYTES):
-                self._client.write_stdin(data[start : start + FRAME_BYTES])
-        except self._websocket.WebSocketException as problem:
+                self._websocket.send_binary(bytes([STDIN_CHANNEL]) + data[start : start + FRAME_BYTES])
+        except self._library.WebSocketException as problem:
             raise BrokenPipeError(str(problem)) from None
 
     def receive(self) -> Chunk | None:
+        """Each message is a byte that says which channel, then data."""
         try:
             while True:
-                for channel in (STDOUT, STDERR):
-                    if data := self._client.read_channel(channel):
-                        return channel, data
-                self._status += self._client.read_channel(STATUS_CHANNEL)
-                if not self._client.is_open():
+                kind, frame = self._websocket.recv_data_frame(True)
+                if kind == self._library.ABNF.OPCODE_CLOSE:
                     return None
-                self._client.update(timeout=None)
-        except (self._websocket.WebSocketException, OSError):  # what that means, the status says, or that there is none
+                channel, data = frame.data[:1], frame.data[1:]
+                if channel == bytes([STATUS_CHANNEL]):
+                    self._status += data
+                elif data and channel and channel[0] in (STDOUT, STDERR):
+                    return channel[0], data
+        except (self._library.WebSocketException, OSError):  # what that means, the status says, or that there is none
             return None
 
     def exit_code(self) -> int:
@@ -108,9 +112,11 @@ class _ExecStream(Stream):
         return codes[0]
 
     def close(self) -> None:
-        with contextlib.suppress(OSError, AttributeError):  # the library forgets a socket that has ended
-            self._client.sock.sock.shutdown(socket.SHUT_RDWR)
-        self._client.sock.shutdown()
+        connection = self._websocket.sock  # None when the library has closed it
+        if connection is not None:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        self._websocket.shutdown()
 
 
 @contextlib.contextmanager
