@@ -69,3 +69,15 @@ def test_a_call_from_a_program(environment: dict[str, str]) -> None:
     printed = _bash(_block("Calling a helper from a program"), environment)
 
     assert printed.startswith('{"ok":true,"text":"')
+
+
+def test_scripts_by_hand(environment: dict[str, str]) -> None:
+    assert _bash(_block("Scripts by hand"), environment) == "49\n49\n"
+
+
+def test_the_git_credential_helper_alone(environment: dict[str, str], tmp_path: Path) -> None:
+    blocks = "\n".join(_block("The git credential helper alone", number) for number in range(3))
+
+    printed = _bash(blocks, {**environment, "HOME": str(tmp_path), "GIT_TERMINAL_PROMPT": "0"})
+
+    assert "username=x-access-token\npassword=ghs_0123456789\n" in printed
