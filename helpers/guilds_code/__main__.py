@@ -8,7 +8,7 @@ from guilds_wire.door import main as open_door
 HELPER = Helper(
     "guilds-code",
     modules="guilds_code.tools",
-    built=("shell", "shell_status", "file_read", "file_edit", "file_write"),
+    built=("shell", "shell_status", "file_read", "file_edit", "file_write", "code_search", "code_match"),
     sharing=("file_read", "file_edit", "file_write"),
 )
 

@@ -1,0 +1,406 @@
+"""ast-grep: which nodes of a file's syntax tree a pattern matches.
+
+Files are parsed in processes of their own, one a processor, since the library holds the interpreter's lock. No
+configuration file is ever looked for: the library is handed the text of a file and the pattern, nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+
+from guilds_code.hits import clipped
+from guilds_wire import lean
+from guilds_wire.errors import ToolError, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ast_grep_py import SgNode
+
+FILE_MAX_BYTES = 2_000_000
+"""A larger file is skipped: a syntax tree takes up to 200 times the memory of its text."""
+
+FILES_PER_WORKER = 16  # fewer are not worth a process
+FLUSH_BYTES = 16_384
+FLUSH_SECONDS = 0.2
+OVERTIME_SECONDS = 2.0
+"""How long one file may take past the deadline before its process is ended."""
+SIGKILL = 9
+
+_HERE = "\0"
+
+
+class Language:
+    """A language: its name in the library, other names for it, and the endings of its files' names.
+
+    `stand_in` is what the library puts for the `$` of a metavariable, where the language has no `$` in names.
+    `context` is code around `_HERE` in which an expression or a statement can stand, where it can't stand alone.
+    """
+
+    __slots__ = ("aliases", "context", "endings", "name", "stand_in")
+
+    def __init__(self, name: str, aliases: str, endings: str, stand_in: str = "$", context: str = "") -> None:
+        self.name = name
+        self.aliases = aliases.split()
+        self.endings = endings.split()
+        self.stand_in = stand_in
+        self.context = context
+
+
+LANGUAGES = (
+    Language("bash", "sh shell zsh ksh", "sh bash zsh ksh bats"),
+    Language("c", "", "c h", "_", f"void f(void) {{ {_HERE}; }}"),
+    Language("cpp", "c++ cc cxx hpp", "cpp cc cxx c++ hpp hh hxx h cu ino", "_", f"void f() {{ {_HERE}; }}"),
+    Language("csharp", "cs c#", "cs", "µ", f"class C {{ void F() {{ {_HERE}; }} }}"),
+    Language("css", "", "css", "_", f"a {{ {_HERE} }}"),
+    Language("dart", "", "dart", context=f"void f() {{ {_HERE}; }}"),
+    Language("elixir", "ex exs", "ex exs", "µ"),
+    Language("go", "golang", "go", "µ", f"package p\nfunc f() {{ {_HERE} }}"),
+    Language("haskell", "hs", "hs", "µ"),
+    Language("hcl", "terraform tf", "hcl tf tfvars", "µ"),
+    Language("html", "htm", "html htm xhtml", "z"),
+    Language("java", "", "java", context=f"class C {{ void f() {{ {_HERE}; }} }}"),
+    Language("javascript", "js jsx mjs cjs node", "js jsx mjs cjs"),
+    Language("json", "", "json", context=f"{{ {_HERE} }}"),
+    Language("kotlin", "kt kts", "kt kts ktm", "µ"),
+    Language("lua", "", "lua"),
+    Language("markdown", "md", "md markdown"),
+    Language("nix", "", "nix", "_"),
+    Language("php", "", "php", "µ", f"<?php {_HERE};"),
+    Language("python", "py python3 py3", "py pyi py3 bzl", "µ"),
+    Language("ruby", "rb", "rb rbw gemspec", "µ"),
+    Language("rust", "rs", "rs", "µ", f"fn f() {{ {_HERE}; }}"),
+    Language("scala", "", "scala sc sbt"),
+    Language("solidity", "sol", "sol", context=f"contract C {{ function f() public {{ {_HERE}; }} }}"),
+    Language("swift", "", "swift", "µ"),
+    Language("tsx", "", "tsx"),
+    Language("typescript", "ts mts cts", "ts mts cts"),
+    Language("yaml", "yml", "yaml yml"),
+    Language("zig", "", "zig zon", "µ", f"fn f() void {{ {_HERE}; }}"),
+)
+"""All that the library carries."""
+
+_BY_ENDING = {ending: language for language in reversed(LANGUAGES) for ending in language.endings}
+
+
+def language_named(name: str) -> Language | None:
+    """The language with this name or short form, in any case."""
+    wanted = name.strip().lower()
+    return next((one for one in LANGUAGES if wanted == one.name or wanted in one.aliases), None)
+
+
+def language_of(path: bytes) -> Language | None:
+    """The language of a file by the ending of its name."""
+    _, dot, ending = os.path.basename(path).rpartition(b".")
+    return _BY_ENDING.get(os.fsdecode(ending)) if dot else None
+
+
+def required_words(pattern: str) -> list[str]:
+    """The words that stand in every match of a pattern, longest first: all but its metavariables."""
+    words = set()
+    start = 0
+    for at in range(len(pattern) + 1):
+        if at < len(pattern) and (pattern[at].isalnum() or pattern[at] == "_"):
+            continue
+        word = pattern[start:at]
+        metavariable = pattern[start - 1 : start] == "$" and (word[:1].isupper() or word[:1] == "_")
+        if word and not metavariable:
+            words.add(word)
+        start = at + 1
+    return sorted(words, key=lambda word: (-len(word), word))
+
+
+class Reading:
+    """How a pattern reads in a language: the `rule` to match by, or the `problem` with it.
+
+    `doubt` is a syntax error within a pattern that may match all the same. `inside` is the code, with `…` for the
+    pattern, within which it was read, or "". `call` is the rule for a Go call that reads as a type conversion.
+    """
+
+    __slots__ = ("call", "doubt", "inside", "problem", "rule")
+
+    def __init__(self, pattern: str, language: Language) -> None:
+        self.call: Any = None
+        self.doubt = ""
+        self.inside = ""
+        self.problem = _refusal(pattern, language)
+        self.rule: Any = pattern
+        root = _tree(_with_stand_ins(pattern, language), language)
+        errors = [error.text() for error in root.find_all(kind="ERROR")]
+        innermost = root
+        while len(children := innermost.children()) == 1:
+            innermost = children[0]
+            if innermost.kind() == "type_conversion_expression":
+                self.call = _in_context(pattern, language)
+        if not errors and not self.problem:
+            return
+        rule = _in_context(pattern, language)
+        if rule:
+            self.rule, self.problem, self.inside = rule, "", language.context.replace(_HERE, "…")
+        elif errors:
+            self.doubt = f"syntax error at {quoted(errors[0].strip() or pattern)}"
+            if innermost.kind() == "ERROR":
+                self.problem = self.problem or self.doubt
+
+
+class Found:
+    """What a search found. `shown` holds `(index of the file, line, text, cuts in it, lines that follow)`.
+
+    `skipped` counts files that are not UTF-8 text, `large` those over FILE_MAX_BYTES. `timed_out`: not all was seen.
+    """
+
+    __slots__ = ("by_file", "large", "parsed", "shown", "skipped", "timed_out")
+
+    def __init__(self) -> None:
+        self.by_file: dict[int, int] = {}
+        self.shown: list[tuple[int, int, str, list[int], int]] = []
+        self.parsed = 0
+        self.skipped = 0
+        self.large = 0
+        self.timed_out = False
+
+    @property
+    def matches(self) -> int:
+        return sum(self.by_file.values())
+
+    def merge(self, other: Found, most: int) -> None:
+        """Take in what was found in other files, or by another rule; `most` matches stay shown."""
+        self.by_file |= other.by_file
+        self.shown = sorted(self.shown + other.shown)[:most]
+        self.parsed = max(self.parsed, other.parsed)
+        self.skipped = max(self.skipped, other.skipped)
+        self.large = max(self.large, other.large)
+        self.timed_out = self.timed_out or other.timed_out
+
+    def add(self, line: bytes) -> None:
+        """Take a line that a worker wrote: a file's index and count and what is shown of it; or its last one."""
+        record = lean.loads(line.decode())
+        if isinstance(record, dict):
+            self.parsed += record["parsed"]
+            self.skipped += record["skipped"]
+            self.large += record["large"]
+            self.timed_out = self.timed_out or record["late"]
+        else:
+            index, count, *shown = record
+            self.by_file[index] = count
+            self.shown += [(index, *one) for one in shown]
+
+
+class Task:
+    """Files to match: by index, path below the folder of `descriptor` (or that very file), language and rule."""
+
+    __slots__ = ("deadline", "descriptor", "files", "most", "words")
+
+    def __init__(
+        self,
+        descriptor: int,
+        files: list[tuple[int, bytes, Language, Any]],
+        words: list[str],
+        most: int,
+        deadline: float,
+    ) -> None:
+        self.descriptor = descriptor
+        self.files = files
+        self.words = [word.encode() for word in words]
+        self.most = most
+        self.deadline = deadline
+
+
+def match(task: Task) -> Found:
+    """Match all files; of the first `most` matches also what is shown. Raises ToolError(`engine_failed`)."""
+    found = Found()
+    count = min(len(os.sched_getaffinity(0)), -(-len(task.files) // FILES_PER_WORKER))
+    workers = dict(_start(task, part, count) for part in range(count))
+    rests = dict.fromkeys(workers, b"")
+    poll = select.poll()
+    for pipe in workers:
+        poll.register(pipe, select.POLLIN)
+    while workers:
+        wait = task.deadline + OVERTIME_SECONDS - time.monotonic()
+        ready = poll.poll(max(0, int(wait * 1000)))
+        for pipe, _ in ready:
+            piece = os.read(pipe, 1 << 20)
+            *lines, rests[pipe] = (rests[pipe] + piece).split(b"\n")
+            for line in lines:
+                found.add(line)
+            if not piece:
+                poll.unregister(pipe)
+                _require_end(pipe, workers.pop(pipe))
+        if not ready:
+            found.timed_out = True
+            for pipe, pid in workers.items():
+                os.kill(pid, SIGKILL)
+                os.waitpid(pid, 0)
+                os.close(pipe)
+            break
+    found.shown = sorted(found.shown)[: task.most]
+    return found
+
+
+def _start(task: Task, part: int, parts: int) -> tuple[int, int]:
+    """Start a worker for every `parts`-th file; its pipe and pid."""
+    pipe, output = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            _Worker(task, output).work(task.files[part::parts])
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(output)
+    return pipe, pid
+
+
+def _require_end(pipe: int, pid: int) -> None:
+    os.close(pipe)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if code:
+        raise ToolError("engine_failed", f"the parser ended with {code}; name a smaller folder in `path`.")
+
+
+class _Worker:
+    """In a process of its own: parse files and write what is found."""
+
+    def __init__(self, task: Task, output: int) -> None:
+        self._task = task
+        self._output = output
+        self._room = task.most  # a worker's files ascend, so that after its first `most` matches none is shown
+        self._lines: list[str] = []
+        self._held = 0
+        self._flushed = time.monotonic()
+        self._numbers: dict[str, Any] = {"parsed": 0, "skipped": 0, "large": 0, "late": False}
+
+    def work(self, files: list[tuple[int, bytes, Language, Any]]) -> None:
+        for index, path, language, rule in files:
+            now = time.monotonic()
+            if now >= self._task.deadline:
+                self._numbers["late"] = True
+                break
+            if self._held > FLUSH_BYTES or (self._held and now - self._flushed > FLUSH_SECONDS):
+                self._flush(now)
+            text = self._text(path)
+            if text is not None:
+                self._match(index, text, language, rule)
+        self._put(lean.dumps(self._numbers))
+        self._flush(0)
+
+    def _match(self, index: int, text: str, language: Language, rule: Any) -> None:
+        self._numbers["parsed"] += 1
+        nodes = _tree(text, language).find_all({"rule": {"pattern": rule}})
+        if nodes:
+            shown = [_shown(node) for node in nodes[: self._room]]
+            self._room -= len(shown)
+            self._put(lean.dumps([index, len(nodes), *shown]))
+
+    def _text(self, path: bytes) -> str | None:
+        """The text of a file that may match; None for another."""
+        try:
+            content = _content(self._task.descriptor, path)
+        except OSError:  # it has gone, or can't be read
+            self._numbers["skipped"] += 1
+            return None
+        if content is None:
+            self._numbers["large"] += 1
+            return None
+        if not all(word in content for word in self._task.words):
+            return None
+        try:
+            text = content.removeprefix(b"\xef\xbb\xbf").decode()
+        except UnicodeDecodeError:
+            text = "\0"
+        if "\0" in text:
+            self._numbers["skipped"] += 1
+            return None
+        return text
+
+    def _put(self, line: str) -> None:
+        self._lines.append(line)
+        self._held += len(line)
+
+    def _flush(self, now: float) -> None:
+        data = memoryview("".join(line + "\n" for line in self._lines).encode())
+        while data:
+            data = data[os.write(self._output, data) :]
+        self._lines.clear()
+        self._held, self._flushed = 0, now
+
+
+def _content(descriptor: int, path: bytes) -> bytes | None:
+    """A file below a folder, or the descriptor's own when `path` is empty; None when it is too large."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
+    if path:
+        file = os.open(path, flags | os.O_NOFOLLOW, dir_fd=descriptor)
+    else:
+        file = os.open(f"/proc/self/fd/{descriptor}", flags)
+    try:
+        size = os.fstat(file).st_size
+        if size > FILE_MAX_BYTES:
+            return None
+        content = os.read(file, size + 1)
+        while len(content) < size and (more := os.read(file, size - len(content))):
+            content += more
+        return content
+    finally:
+        os.close(file)
+
+
+def _shown(node: SgNode) -> list[Any]:
+    """Line, first line of the text, cuts in it, and how many lines follow."""
+    first, _, rest = node.text().rstrip("\n").partition("\n")
+    text, cuts = clipped(first.removesuffix("\r").encode(), 0)
+    return [node.range().start.line + 1, text, cuts, rest.count("\n") + 1 if rest else 0]
+
+
+def _tree(text: str, language: Language) -> SgNode:
+    from ast_grep_py import SgRoot  # 20 ms, for the tools that parse alone
+
+    return SgRoot(text, language.name).root()
+
+
+def _refusal(pattern: str, language: Language) -> str:
+    """The library's reason for not taking a pattern, or ""."""
+    try:
+        _tree("", language).find_all(pattern=pattern)
+    except RuntimeError as problem:
+        said = str(problem).partition("Stack backtrace")[0]
+        if "Multiple AST nodes" in said:
+            return "it is more than one statement or expression; search for one at a time"
+        causes = [line.partition(": ")[2] for line in said.split("\n") if line.strip()[:2] in ("1:", "2:", "3:")]
+        return (causes[-1] if causes else said.split("\n")[0]).replace(language.stand_in * 3, "$$$").strip()
+    return ""
+
+
+def _in_context(pattern: str, language: Language) -> Any:
+    """The rule for a pattern within the language's context; None when that does not parse, or has none."""
+    before, here, after = language.context.partition(_HERE)
+    code = pattern.rstrip().removesuffix(";")
+    if not here:
+        return None
+    plain = _with_stand_ins(code, language)
+    root = _tree(before + plain + after, language)
+    if root.find(kind="ERROR"):
+        return None
+    node = root
+    while inside := [child for child in node.children() if plain in child.text()]:
+        if node.text() == plain and len(node.children()) > 1:
+            break
+        node = inside[0]
+    first = root.find(kind=node.kind())
+    if node.text() != plain or first is None or first.text() != plain:
+        return None
+    return {"context": before + code + after, "selector": node.kind()}
+
+
+def _with_stand_ins(pattern: str, language: Language) -> str:
+    """The pattern as the library parses it: a metavariable as a name."""
+    return "".join(
+        language.stand_in
+        if letter == "$"
+        and (pattern[at + 1 :].lstrip("$")[:1].isupper() or pattern[at + 1 :].lstrip("$")[:1] in ("_", ""))
+        else letter
+        for at, letter in enumerate(pattern)
+    )

@@ -1,0 +1,116 @@
+"""Hits as a reader is shown them: one a line, clipped around the match, as many as fit into a result."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from guilds_wire.envelope import Result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from guilds_wire.call import Call
+    from guilds_wire.paths import Located
+
+LINE_MAX_CHARACTERS = 300
+BEFORE_MATCH_CHARACTERS = 100
+SEARCH_SECONDS = 60
+TRAILER_MAX_BYTES = 600
+"""Of a result's cap, what is kept free for totals and notes."""
+
+
+class Listing:
+    """Lines that are gathered up to a result's cap, and the places where something was cut out of them."""
+
+    __slots__ = ("_cuts", "_lines", "_offset", "_room")
+
+    def __init__(self, cap_bytes: int) -> None:
+        self._lines: list[str] = []
+        self._cuts: list[int] = []
+        self._offset = 0
+        self._room = cap_bytes - min(TRAILER_MAX_BYTES, cap_bytes // 2)
+
+    def add(self, head: str, text: str = "", cuts: list[int] | None = None) -> bool:
+        """Add `head + text` as a line unless it would not fit; `cuts` are offsets in `text`."""
+        size = len(head.encode()) + len(text.encode()) + 1
+        if size > self._room:
+            return False
+        self._room -= size
+        self._cuts += [self._offset + len(head) + cut for cut in cuts or ()]
+        self._lines.append(head + text)
+        self._offset += len(head) + len(text) + 1
+        return True
+
+    def left_out(self) -> None:
+        """Something is left out after what was added so far."""
+        end = max(0, self._offset - 1)
+        self._cuts += [end, end]
+
+    def result(self, trailers: list[str], meta: dict[str, Any]) -> Result:
+        """What was gathered, under it the trailers."""
+        return Result("\n".join([*self._lines, *trailers]), meta, self._cuts)
+
+
+class Names:
+    """Paths below a searched folder as the reader is shown them: as he named the folder, from where he is."""
+
+    __slots__ = ("_base", "_call")
+
+    def __init__(self, call: Call, located: Located, path: str) -> None:
+        named = os.path.normpath(os.path.join(call.workspace.directory, os.fsencode(path)))
+        self._call = call
+        try:
+            same = os.path.samestat(os.stat(named), located.status)
+        except OSError:
+            same = False
+        self._base = named if same else located.real  # `..` behind a link leads elsewhere than it reads
+
+    def shown(self, below: bytes) -> str:
+        """The path of a file, given from the searched folder."""
+        return self._call.workspace.shown(os.path.join(self._base, below) if below else self._base)
+
+
+def clipped(line: bytes, at: int) -> tuple[str, list[int]]:
+    """A line as text, around the match that begins at this byte when it is too long; and the cuts in it."""
+    text = line.decode("utf-8", "replace")
+    if len(text) <= LINE_MAX_CHARACTERS:
+        return text, []
+    match = len(line[:at].decode("utf-8", "replace"))
+    first = max(0, min(match - BEFORE_MATCH_CHARACTERS, len(text) - LINE_MAX_CHARACTERS))
+    last = first + LINE_MAX_CHARACTERS
+    before = f"[{first} characters …] " if first else ""
+    after = f" [… {len(text) - last} characters]" if last < len(text) else ""
+    shown = before + text[first:last]
+    cuts = [0, len(before)] if before else []
+    cuts += [len(shown), len(shown) + len(after)] if after else []
+    return shown + after, cuts
+
+
+def totals(matches: int, files: int) -> str:
+    """`N matches in M files`."""
+    return f"{counted(matches, 'match', 'matches')} in {counted(files, 'file')}"
+
+
+def counted(number: int, one: str, several: str | None = None) -> str:
+    """A number with its noun."""
+    return f"{number} {one if number == 1 else several or one + 's'}"
+
+
+class Watch:
+    """The time that engines take: when they must stop, and the milliseconds so far."""
+
+    __slots__ = ("_start", "deadline")
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self.deadline = self._start + SEARCH_SECONDS
+
+    def milliseconds(self) -> int:
+        return int((time.monotonic() - self._start) * 1000)
+
+    def notes(self, unreadable: int, timed_out: bool) -> list[str]:
+        """What the reader has to know of a search that did not see everything."""
+        told = [f"[{counted(unreadable, 'file')} could not be read]"] if unreadable else []
+        return [*told, f"[stopped after {SEARCH_SECONDS} s; this is what was found so far]"] if timed_out else told

@@ -1,0 +1,242 @@
+"""code_search: the files or the lines that a pattern matches."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from guilds_code.engines.ignore_rules import Globs
+from guilds_code.engines.ripgrep import NONE, Query, Ripgrep
+from guilds_code.hits import Listing, Names, Watch, clipped, counted, totals
+from guilds_wire.errors import ToolError, quoted
+from guilds_wire.schema import invalid_argument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from guilds_code.engines.ripgrep import Hits, Line
+    from guilds_wire.call import Call
+    from guilds_wire.envelope import Result
+
+FILES_MOST = 30
+LINES_MOST = 40
+MATCHES_OF_A_FILE_MOST = 10
+SHOW_SECONDS = 5
+"""How long the lines to show may take to read, once all files were counted or the time for that was up."""
+
+HINT_SECONDS = 10
+"""How long a search without a match goes on looking for what would have matched."""
+
+_HELD_FILES_MOST = 4_000
+_SPECIAL = frozenset("\\.+*?()|[]{}^$")
+
+
+def code_search(
+    call: Call,
+    pattern: str,
+    path: str,
+    mode: str,
+    fixed: bool,
+    ignore_case: bool,
+    context: int,
+    glob: str | None = None,
+    limit: int | None = None,
+) -> Result:
+    """Search below `path`: `files` counts the matching lines of each file, `content` shows them.
+
+    Raises ToolError: `invalid_arguments` for a pattern or glob, those of Workspace.locate, `not_a_file`,
+    `unavailable`, `engine_failed`.
+    """
+    if mode == "symbols":
+        raise ToolError("unavailable", "mode symbols is not part of this version; use mode content.")
+    query = Query(pattern, fixed=fixed, ignore_case=ignore_case)
+    files_mode = mode == "files"
+    most = min(limit or LINES_MOST, FILES_MOST if files_mode else LINES_MOST)
+    with call.workspace.locate(path) as located:
+        watch = Watch()
+        engine = Ripgrep(located, call.places.home, watch.deadline, _globs(call, glob, located.real))
+        names = Names(call, located, path)
+        found = _Found(engine.counts(query), most, by_count=files_mode, with_binaries=files_mode)
+        told = watch.notes(engine.unreadable, engine.timed_out)
+        listing = Listing(call.cap_bytes)
+        if not found.files:
+            searched = sum(1 for _ in engine.files())
+            told.insert(
+                0, f"no matches for {quoted(pattern)} in {names.shown(b'')} ({counted(searched, 'file')} searched)"
+            )
+            told += _nearby(engine, pattern, fixed=fixed, ignore_case=ignore_case, with_binaries=files_mode)
+            if glob and not searched:
+                told.append(f"no file there matches the glob {quoted(glob)}")
+            left = ""
+        elif files_mode:
+            left = _show_files(listing, names, found)
+        else:
+            engine.deadline = max(engine.deadline, time.monotonic() + SHOW_SECONDS)
+            left = _Content(listing, names, most, context).show(engine, query, found)
+    if found.files:
+        told.insert(0, totals(found.matches, found.files) + left)
+    if found.binaries:
+        told.append(f"[{counted(found.binaries, 'binary file matches', 'binary files match')}; mode files lists them]")
+    meta = {
+        "matches": found.matches,
+        "files": found.files,
+        "truncated": bool(left) or engine.timed_out,
+        "engine_ms": watch.milliseconds(),
+    }
+    return listing.result(told, meta)
+
+
+class _Found:
+    """The totals of a search and its first `most` files, highest count first or else by path.
+
+    Without `with_binaries`, binary files with a match are counted in `binaries` alone.
+    """
+
+    __slots__ = ("binaries", "files", "first", "matches")
+
+    def __init__(self, every: Iterable[Hits], most: int, *, by_count: bool, with_binaries: bool) -> None:
+        order = _by_count if by_count else _by_path
+        self.matches = self.files = self.binaries = 0
+        self.first: list[Hits] = []
+        for hits in every:
+            if hits.part == NONE and not with_binaries:
+                self.binaries += 1
+                continue
+            self.matches += hits.count
+            self.files += 1
+            self.first.append(hits)
+            if len(self.first) == _HELD_FILES_MOST:
+                self.first = sorted(self.first, key=order)[:most]
+        self.first = sorted(self.first, key=order)[:most]
+
+
+def _by_count(hits: Hits) -> tuple[int, bytes]:
+    return -hits.count, hits.path
+
+
+def _by_path(hits: Hits) -> bytes:
+    return hits.path
+
+
+def _show_files(listing: Listing, names: Names, found: _Found) -> str:
+    """Add a line for each file; what to say of those left out."""
+    shown = 0
+    for hits in found.first:
+        count = "binary file matches" if hits.part == NONE else str(hits.count)
+        if not listing.add(f"{names.shown(hits.path)}: {count}"):
+            break
+        shown += 1
+    if shown == found.files:
+        return ""
+    listing.left_out()
+    return f" ({counted(found.files - shown, 'file')} left out)"
+
+
+class _Content:
+    """The lines of the first files as they are listed, file by file."""
+
+    def __init__(self, listing: Listing, names: Names, most: int, context: int) -> None:
+        self._listing = listing
+        self._names = names
+        self._room = most
+        self._context = context
+        self._shown = 0  # matches so far
+        self._begin(None)
+
+    def show(self, engine: Ripgrep, query: Query, found: _Found) -> str:
+        """Add the lines; what to say of the matches left out."""
+        for line in engine.lines(query, found.first, MATCHES_OF_A_FILE_MOST, self._context):
+            if line.hits is not self._hits:
+                self._finish()
+                self._begin(line.hits)
+            if not self._take(line):
+                break
+        self._finish()
+        left = found.matches - self._shown
+        return f" ({counted(left, 'match', 'matches')} left out)" if left else ""
+
+    def _begin(self, hits: Hits | None) -> None:
+        self._hits = hits
+        self._matches = 0  # in this file
+        self._last = 0  # the number of the last line added
+        self._until = 0  # the number of the last line that belongs to the last match
+        self._ahead: list[Line] = []  # context of a match that has not come yet
+
+    def _take(self, line: Line) -> bool:
+        """List a line, or hold it until its match comes; False when there is no more room."""
+        if line.at is None:
+            if line.number <= self._until:
+                return self._add(line)
+            self._ahead.append(line)
+            return True
+        if self._matches == MATCHES_OF_A_FILE_MOST:
+            self._until = 0
+            return True
+        if self._room <= len(self._ahead):
+            return False
+        for held in self._ahead:
+            if not self._add(held):
+                return False
+        self._ahead.clear()
+        if not self._add(line):
+            return False
+        self._matches += 1
+        self._until = line.number + self._context
+        return True
+
+    def _add(self, line: Line) -> bool:
+        if not self._room:
+            return False
+        if self._context and self._last and line.number > self._last + 1 and not self._listing.add("--"):
+            return False
+        mark = "-" if line.at is None else ":"
+        text, cuts = clipped(line.text, line.at or 0)
+        if not self._listing.add(f"{self._names.shown(line.hits.path)}{mark}{line.number}{mark} ", text, cuts):
+            return False
+        self._room -= 1
+        self._last = line.number
+        return True
+
+    def _finish(self) -> None:
+        """Say how many matches of the file are not listed."""
+        if self._hits is None:
+            return
+        self._shown += self._matches
+        more = self._hits.count - self._matches
+        if more > 0 and self._matches:
+            self._listing.left_out()
+            self._listing.add(f"… {more} more in this file")
+
+
+def _nearby(engine: Ripgrep, pattern: str, *, fixed: bool, ignore_case: bool, with_binaries: bool) -> list[str]:
+    """Which of the searches that differ in one thing would match."""
+    engine.deadline = min(engine.deadline, time.monotonic() + HINT_SECONDS)
+
+    def found(query: Query, *, ignored: bool = False) -> _Found:
+        return _Found(engine.counts(query, ignored=ignored), 0, by_count=False, with_binaries=with_binaries)
+
+    told = []
+    if not ignore_case and pattern.lower() != pattern.upper():
+        other = found(Query(pattern, fixed=fixed, ignore_case=True))
+        if other.files:
+            told.append(f"ignoring case: {totals(other.matches, other.files)} (set ignore_case)")
+    other = found(Query(pattern, fixed=fixed, ignore_case=ignore_case), ignored=True)
+    if other.files:
+        told.append(f"in ignored files: {totals(other.matches, other.files)} (name one of them in path)")
+    if not fixed and not _SPECIAL.isdisjoint(pattern):
+        other = found(Query(pattern, fixed=True, ignore_case=ignore_case))
+        if other.files:
+            told.append(f"taken literally: {totals(other.matches, other.files)} (set fixed)")
+    if engine.timed_out:
+        told.append(f"[looked for what would match instead for {HINT_SECONDS} s, not to the end]")
+    return told
+
+
+def _globs(call: Call, glob: str | None, folder: bytes) -> Globs | None:
+    if glob is None:
+        return None
+    try:
+        return Globs(glob, os.fsdecode(folder), os.fsdecode(call.workspace.directory))
+    except ValueError as problem:
+        raise invalid_argument("glob", f"{quoted(glob)} {problem}") from problem

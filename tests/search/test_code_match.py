@@ -1,0 +1,268 @@
+"""code_match: what matches, in which languages, and what is said when nothing does."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from guilds_code.engines.ast_grep import LANGUAGES, required_words
+from tests.agent_home import BIN, AgentHome
+
+SAMPLES = {
+    "bash": ("a.sh", "echo hi there\n", "echo $A there", "1: echo hi there"),
+    "c": ("a.c", "int f(void) {\n  return run(1);\n}\n", "run($A)", "2: run(1)"),
+    "cpp": ("a.cpp", "int f() {\n  return run(1);\n}\n", "run($A)", "2: run(1)"),
+    "csharp": ("A.cs", "class A { void F() { Run(1); } }\n", "Run($A)", "1: Run(1)"),
+    "css": ("a.css", "a {\n  color: red;\n}\n", "color: $C", "2: color: red;"),
+    "dart": ("a.dart", "void main() { run(1); }\n", "run($A)", "1: run(1)"),
+    "elixir": ("a.ex", 'IO.puts("a")\n', "IO.puts($A)", '1: IO.puts("a")'),
+    "go": ("a.go", "package a\n\nfunc f() {\n\tx := load(1)\n}\n", "$X := load($A)", "4: x := load(1)"),
+    "haskell": ("a.hs", 'main = putStrLn "a"\n', "putStrLn $A", '1: putStrLn "a"'),
+    "hcl": ("a.tf", 'resource "a" "b" {\n  name = "x"\n}\n', "name = $A", '2: name = "x"'),
+    "html": ("a.html", "<div><p>hi</p></div>\n", "<p>$A</p>", "1: <p>hi</p>"),
+    "java": ("A.java", "class A { void f() { run(1); } }\n", "run($A)", "1: run(1)"),
+    "javascript": ("a.jsx", "log(<b>1</b>);\n", "log($A)", "1: log(<b>1</b>)"),
+    "json": ("a.json", '{"name": [1, 2]}\n', "[1, 2]", "1: [1, 2]"),
+    "kotlin": ("a.kt", "fun main() { println(1) }\n", "println($A)", "1: println(1)"),
+    "lua": ("a.lua", "print(1)\n", "print($A)", "1: print(1)"),
+    "markdown": ("a.md", "text\n\n# Title\n", "# $A", "3: # Title"),
+    "nix": ("a.nix", "{ x = f 1; }\n", "f $A", "1: f 1"),
+    "php": ("a.php", "<?php foo(1);\n", "foo($A)", "1: foo(1)"),
+    "python": ("a.pyi", "log(1)\n", "log($A)", "1: log(1)"),
+    "ruby": ("a.rb", "puts 1\n", "puts $A", "1: puts 1"),
+    "rust": ("a.rs", "fn main() { let v = a.unwrap(); }\n", "$A.unwrap()", "1: a.unwrap()"),
+    "scala": ("a.scala", "object A { println(1) }\n", "println($A)", "1: println(1)"),
+    "solidity": ("a.sol", "contract C { function f() public { run(1); } }\n", "run($A)", "1: run(1)"),
+    "swift": ("a.swift", "print(1)\n", "print($A)", "1: print(1)"),
+    "tsx": ("a.tsx", "const a = <p>{x}</p>;\n", "<p>$A</p>", "1: <p>{x}</p>"),
+    "typescript": ("a.ts", "log(1 as number);\n", "log($A)", "1: log(1 as number)"),
+    "yaml": ("a.yml", "name: x\n", "name: $A", "1: name: x"),
+    "zig": ("a.zig", "pub fn main() void { run(1); }\n", "run($A)", "1: run(1)"),
+}
+
+PYTHON = 'import os\n\n\ndef load(path):\n    # print(no)\n    text = "print(no)"\n    print(path)\n    return text\n'
+
+
+def _lines(home: AgentHome, pattern: str, **arguments: Any) -> list[str]:
+    return home.call("code_match", pattern=pattern, **arguments).text.split("\n")
+
+
+def test_every_language_has_a_sample() -> None:
+    assert sorted(SAMPLES) == [language.name for language in LANGUAGES]
+
+
+@pytest.mark.parametrize("language", SAMPLES)
+def test_a_language_is_found_by_its_files_ending_by_its_name_and_by_its_short_names(
+    home: AgentHome, language: str
+) -> None:
+    name, source, pattern, expected = SAMPLES[language]
+    home.put(name, source)
+    aliases = next(one.aliases for one in LANGUAGES if one.name == language)
+
+    answers = [home.call("code_match", pattern=pattern)]
+    answers += [home.call("code_match", pattern=pattern, lang=lang) for lang in [language.upper(), *aliases[:2]]]
+
+    for answer in answers:
+        assert answer.text.split("\n")[:2] == [f"{name}:{expected}", "1 match in 1 file"]
+        assert answer.meta["languages"] == [language]
+
+
+def test_syntax_is_matched_and_comments_and_strings_are_not(home: AgentHome) -> None:
+    home.put("b.py", PYTHON)
+    home.put("a.py", "print(1)\n")
+
+    answer = home.call("code_match", pattern="print($A)")
+
+    assert answer.text == "a.py:1: print(1)\nb.py:7: print(path)\n2 matches in 2 files"
+    assert {**answer.meta, "engine_ms": 0} == {
+        "matches": 2,
+        "files": 2,
+        "languages": ["python"],
+        "truncated": False,
+        "engine_ms": 0,
+        "cuts": [],
+    }
+
+
+def test_of_a_longer_match_the_first_line_is_shown(home: AgentHome) -> None:
+    home.put("a.py", PYTHON)
+    home.put("b.py", "print(\r\n1)\r\n")
+
+    assert _lines(home, "def $F($$$A): $$$B")[0] == "a.py:4: def load(path): … +4 lines"
+    assert _lines(home, "print($A)")[1] == "b.py:1: print( … +1 line"
+
+
+def test_a_limit_and_the_cap_leave_matches_out(home: AgentHome) -> None:
+    for number in range(60):
+        home.put(f"f{number:02}.py", f"print({number})\n" * 2)
+
+    assert _lines(home, "print($A)", limit=3) == [
+        "f00.py:1: print(0)",
+        "f00.py:2: print(0)",
+        "f01.py:1: print(1)",
+        "120 matches in 60 files (117 left out)",
+    ]
+    small = home.call("code_match", pattern="print($A)", limit=100, limits={"result_max_bytes": 1024})
+    assert len(small.text.encode()) <= 1024
+    assert small.meta["truncated"] is True
+
+
+def test_the_same_files_are_seen_as_in_code_search(home: AgentHome) -> None:
+    home.put(".gitignore", "build/\n!ok.txt\n")
+    for name in (".hidden/a.py", "build/b.py", "c.py", ".git/d.py", ".runs/r0/e.py", "ok.txt"):
+        home.put(name, "print(1)\n")
+
+    assert _lines(home, "print($A)") == [".hidden/a.py:1: print(1)", "c.py:1: print(1)", "2 matches in 2 files"]
+
+
+def test_a_repositorys_own_configuration_is_not_read(home: AgentHome) -> None:
+    home.put("sgconfig.yml", "languageGlobs: {python: ['*.txt']}\ncustomLanguages: {x: {libraryPath: /nowhere}}\n")
+    home.put("a.txt", "print(1)\n")
+
+    assert _lines(home, "print($A)", lang="python")[0].startswith("no matches")
+
+
+def test_a_named_file_is_parsed_as_the_language_that_is_asked_for(home: AgentHome) -> None:
+    home.put("script", "print(1)\n")
+
+    assert _lines(home, "print($A)", path="script", lang="py")[0] == "script:1: print(1)"
+    assert "lang" in home.call("code_match", pattern="print($A)", path="script").message
+
+
+def test_an_unknown_language_is_refused_with_the_list(home: AgentHome) -> None:
+    answer = home.call("code_match", pattern="f($A)", lang="klingon")
+
+    assert answer.code == "invalid_arguments"
+    assert all(language.name in answer.problems[0]["problem"] for language in LANGUAGES)
+
+
+def test_a_pattern_that_does_not_parse_is_said_for_each_language(home: AgentHome) -> None:
+    home.put("a.py", "def f(): pass\n")
+    home.put("a.ts", "function f() {}\n")
+
+    assert _lines(home, "def (", lang="python")[-1] == "pattern does not parse as python: syntax error at def ("
+    assert _lines(home, "function (", lang="ts")[-1].startswith("pattern does not parse as typescript: ")
+    both = _lines(home, "a = (")
+    assert [line.partition(":")[0] for line in both[1:]][-2:] == [
+        "pattern does not parse as python",
+        "pattern does not parse as typescript",
+    ]
+
+
+def test_several_statements_in_one_pattern_are_said_to_be_that(home: AgentHome) -> None:
+    home.put("a.py", "a = 1\nb = 2\n")
+
+    assert _lines(home, "a = 1\nb = 2")[-1] == (
+        "pattern does not parse as python: it is more than one statement or expression; search for one at a time"
+    )
+
+
+def test_a_metavariable_in_lower_case_is_pointed_out(home: AgentHome) -> None:
+    home.put("a.js", "print(x)\n")
+    home.put("b.php", "<?php print($path);\n")
+
+    assert "`$path` is no metavariable: those are in upper case, as `$PATH`" in _lines(home, "print($path)", lang="js")
+    assert _lines(home, "print($path)", lang="php")[0] == "b.php:1: print($path)"
+
+
+def test_a_go_call_that_reads_as_a_type_conversion_is_found_and_that_is_said(home: AgentHome) -> None:
+    home.put("a.go", 'package main\n\nfunc main() {\n\tfmt.Println("a")\n\tfmt.Println("b", 1)\n}\n')
+
+    assert _lines(home, "fmt.Println($A)") == [
+        'a.go:4: fmt.Println("a")',
+        "1 match in 1 file",
+        "[go: by itself the pattern is a type conversion; read as a call in a function body]",
+    ]
+
+
+def test_no_match_says_what_there_is_no_file_of_or_what_was_ruled_out(home: AgentHome) -> None:
+    home.put("a.py", "print(1)\n")
+    home.put("latin.py", b"absent('\xe9')\n")
+
+    assert _lines(home, "print($A)", lang="ruby") == [
+        "no matches for print($A) in . (0 files parsed)",
+        "there is no ruby file under .",
+    ]
+    assert _lines(home, "absent($A)") == [
+        "no matches for absent($A) in . (0 files parsed)",
+        "[1 file without the word absent ruled out unparsed]",
+        "[1 file skipped: not UTF-8 text]",
+    ]
+    assert _lines(home, "$A == $B")[0] == "no matches for $A == $B in . (1 file parsed)"
+
+
+def test_a_file_that_is_too_large_is_skipped_and_that_is_said(home: AgentHome) -> None:
+    home.put("a.py", "print(1)\n" * 300_000)
+    home.put("b.py", "print(2)\n")
+
+    assert _lines(home, "print($A)") == ["b.py:1: print(2)", "1 match in 1 file", "[1 file skipped: over 2 MB]"]
+
+
+def test_a_byte_order_mark_and_carriage_returns_disturb_nothing(home: AgentHome) -> None:
+    home.put("a.py", b"\xef\xbb\xbfprint(1)\r\nx = '\f'\r\nprint(2)\r\n")
+
+    assert _lines(home, "print($A)")[:2] == ["a.py:1: print(1)", "a.py:3: print(2)"]
+
+
+def test_the_same_query_gives_the_same_bytes(home: AgentHome) -> None:
+    for number in range(120):
+        home.put(f"d{number % 7}/f{number}.py", "print(1)\n" * (number % 5))
+
+    assert len({home.call("code_match", pattern="print($A)").text for _ in range(4)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("print($A)", ["print"]),
+        ("$A == $B", []),
+        ("$$$", []),
+        ("foo($$$ARGS, $_, $_X, key=1)", ["foo", "key", "1"]),
+        ("$name.größe", ["größe", "name"]),
+        ("a$B", ["a"]),
+    ],
+)
+def test_the_words_that_a_match_must_hold_are_those_outside_metavariables(pattern: str, words: list[str]) -> None:
+    assert required_words(pattern) == words
+
+
+SNIPPETS = ["a", "b", "foo", "1", '"s"', "foo(a)", "foo(a, b)", "a == b", "a.foo", "a.foo(1)", "x = foo(a)", "not a"]
+PATTERNS = ["a", "foo($A)", "foo($$$)", "$A == $B", "$A.foo", "$F(1)", "$X = $Y", "not $A", '"s"', "a.foo($A)", "$A"]
+
+
+@given(st.lists(st.sampled_from(SNIPPETS), max_size=12), st.sampled_from(PATTERNS))
+def test_no_file_with_a_match_lacks_a_required_word(statements: list[str], pattern: str) -> None:
+    from ast_grep_py import SgRoot
+
+    source = "\n".join(statements)
+    found = SgRoot(source, "python").root().find_all(pattern=pattern)
+
+    assert not found or all(word in source for word in required_words(pattern))
+
+
+@pytest.mark.skipif(not shutil.which(str(BIN / "ast-grep")), reason="the command line of ast-grep is not installed")
+@pytest.mark.parametrize("pattern", ["$A.append($B)", "isinstance($A, $B)", "return $A", "$A if $B else $C"])
+def test_as_much_is_found_as_by_the_command_line_of_the_engine(home: AgentHome, pattern: str) -> None:
+    for module in ("argparse", "ast", "inspect", "shutil"):
+        home.put(f"{module}.py", _library_source(module))
+
+    done = subprocess.run(
+        [str(BIN / "ast-grep"), "run", "--pattern", pattern, "--lang", "python", "--json=stream", "."],
+        cwd=home.path,
+        capture_output=True,
+        check=True,
+    )
+
+    assert home.call("code_match", pattern=pattern).meta["matches"] == done.stdout.count(b"\n")
+
+
+def _library_source(module: str) -> bytes:
+    import argparse
+    from pathlib import Path
+
+    return Path(argparse.__file__).with_name(f"{module}.py").read_bytes()
