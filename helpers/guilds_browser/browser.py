@@ -83,7 +83,6 @@ class Browser:
         self.dialog_answer: str | None = None
         self.is_over = False
         self.signal = asyncio.Event()
-        self.in_front = ""
         self.chrome_pid: int | None = None
         self.hints: dict[int, tuple[str, str, str]] = {}
         self._profile = os.path.join(os.fsdecode(places.home), ".chrome", str(slot))
@@ -179,7 +178,8 @@ class Browser:
     async def _answers(self, tab: Tab, seconds: float) -> bool:
         try:
             async with asyncio.timeout(seconds):
-                await tab.session.send("Runtime.evaluate", {"expression": "1"})
+                answer = await tab.session.send("Runtime.evaluate", {"expression": "document.visibilityState"})
+            tab.in_front = answer["result"].get("value") == "visible"
         except TimeoutError:
             return False
         except PlaywrightError:
@@ -201,27 +201,34 @@ class Browser:
         """Mend a tab that hangs or has crashed; the tab that stands for it now. Says what was done."""
         url = tab.page.url
         why = "had crashed" if tab.crashed else "did not answer (an endless loop, or a dialog that nobody saw)"
+        for again in (reopen, False):
+            target_id, done = await self._unblocked(tab, url, reopen=again)
+            self._say(f"the tab at {url[:200]} {why}; {done}, so what was typed there is lost")
+            if target_id != tab.target_id:
+                self._forget(tab)
+                tab = await self._come_up(target_id)
+            tab.crashed = False
+            self.make_current(tab)
+            if await self._answers(tab, devtools.RELOAD_SECONDS):
+                return tab
+        raise ToolError("unavailable", f"the tab at {url[:120]} {why}; {done}, but it does not answer either.")
+
+    async def _unblocked(self, tab: Tab, url: str, *, reopen: bool) -> tuple[str, str]:
         target = devtools.Target({"id": tab.target_id, "type": "page", "url": url})
         try:
-            target_id, done = await devtools.unblock(self.port, target, reopen=reopen)
+            return await devtools.unblock(self.port, target, reopen=reopen)
         except (OSError, TimeoutError, ValueError) as problem:
-            raise ToolError(
-                "unavailable", f"the tab at {url[:120]} {why}, and can't be mended: {problem}."
-            ) from problem
-        tab.crashed = False
-        self._say(f"the tab at {url[:200]} {why}; {done}, so what was typed there is lost")
-        if target_id != tab.target_id:
-            self._forget(tab)
-            for _ in range(100):
-                if target_id in self.tabs:
-                    break
-                await self._settle_tabs()
-                await asyncio.sleep(0.02)
-            else:
-                raise ToolError("unavailable", f"the tab at {url[:120]} {why}; {done}, but it does not come up.")
-            tab = self.tabs[target_id]
-        self.make_current(tab)
-        return tab
+            raise ToolError("unavailable", f"the tab at {url[:120]} hangs and can't be mended: {problem}.") from problem
+
+    async def _come_up(self, target_id: str) -> Tab:
+        """The tab of a target that was just opened."""
+        give_up = asyncio.get_running_loop().time() + NEW_TAB_SECONDS
+        while target_id not in self.tabs:
+            if asyncio.get_running_loop().time() > give_up:
+                raise ToolError("unavailable", "a tab was opened in place of one that hung, but does not come up.")
+            await asyncio.sleep(0.02)
+            await self._settle_tabs()
+        return self.tabs[target_id]
 
     async def is_lost(self) -> bool:
         """Whether Chrome or Playwright's driver is gone, so that this object is of no more use."""
@@ -347,6 +354,9 @@ class Browser:
 
     async def _dialog_opened(self, dialog: Dialog) -> None:
         accepted, text = _answer_to(dialog.type, self.dialog_answer)
+        told = text
+        if accepted and dialog.type == "prompt" and text is None:
+            text = dialog.default_value
         try:
             if accepted:
                 await (dialog.accept(text) if text is not None else dialog.accept())
@@ -354,7 +364,7 @@ class Browser:
                 await dialog.dismiss()
         except PlaywrightError:  # it closed by itself, with its page
             pass
-        answer = "dismissed" if not accepted else "accepted" if text is None else f"accepted with {text!r}"
+        answer = "dismissed" if not accepted else "accepted" if told is None else f"accepted with {told!r}"
         if len(self.happened.dialogs) < EVENTS_MOST:
             self.happened.dialogs.append({"type": dialog.type, "message": dialog.message[:500], "answer": answer})
         else:

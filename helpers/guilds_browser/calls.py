@@ -132,10 +132,10 @@ class BrowserCall:
 
     async def to_front(self) -> None:
         """Show the tab: Chrome neither paints nor takes clicks in one that is in the background."""
-        if self.browser.in_front != self.tab.target_id:
+        if not self.tab.in_front:
             async with asyncio.timeout(STEP_SECONDS):
                 await self.tab.page.bring_to_front()
-            self.browser.in_front = self.tab.target_id
+            self.tab.in_front = True
 
     def _lines(self) -> list[str]:
         """What happened besides, a line each."""

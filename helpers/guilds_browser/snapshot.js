@@ -288,6 +288,11 @@ const childrenOf = (node) => {
   return node.childNodes
 }
 
+const hasElements = (el) => {
+  if (el.firstElementChild || rootOf(el)) return true
+  return el.localName === 'slot' && el.assignedNodes().some((node) => node.nodeType === 1)
+}
+
 const canScroll = (el, horizontal) => {
   const over = horizontal ? el.scrollWidth - el.clientWidth : el.scrollHeight - el.clientHeight
   if (over < 2 || el.clientHeight < 20 || el.clientWidth < 20) return false
@@ -298,9 +303,12 @@ const canScroll = (el, horizontal) => {
 
 const isPanel = (el) => el !== document.documentElement && el !== document.body && (canScroll(el, false) || canScroll(el, true))
 
+/* A listener on a box full of buttons is there for them; frameworks put theirs on the whole application. */
+const isSmall = (el) => el.getElementsByTagName('*').length < 30 && !el.querySelector('a[href], button, input, select, textarea, [tabindex], [onclick]')
+
 const isClickable = (el, parent) => {
   if (tagOf(el) === 'label' && el.control && !isShown(el.control)) return true  // it stands for a control that is styled away
-  if (kept.clickable.has(el) || el.hasAttribute('onclick') || (el.hasAttribute('tabindex') && el.tabIndex >= 0)) return true
+  if ((kept.clickable.has(el) && isSmall(el)) || el.hasAttribute('onclick') || (el.hasAttribute('tabindex') && el.tabIndex >= 0)) return true
   if (tagOf(el) === 'label' || getComputedStyle(el).cursor !== 'pointer') return false
   return !parent || getComputedStyle(parent).cursor !== 'pointer'  // the cursor is inherited: the outermost counts
 }
@@ -410,7 +418,7 @@ class Walk {
         if (!inline) put()
         if (inline && !hidden && !quiet) {
           // inline text joins its surroundings, unless there is more in it than text
-          if (!child.firstElementChild && !rootOf(child) && !namesControl(child)) { text += child.textContent; continue }
+          if (!hasElements(child) && !namesControl(child)) { text += child.textContent; continue }
           put()
         }
         this.into(entry, child, child, depth + 1, quiet || hidden && !child.firstElementChild || namesControl(child))
@@ -810,7 +818,7 @@ const caretToEnd = (number) => {
   }
   let active = document.activeElement
   while (active && active !== el && rootOf(active) && rootOf(active).activeElement) active = rootOf(active).activeElement
-  return active === el || !!active && el.contains(active)
+  return active === el || (!!active && el.contains(active))
 }
 
 // ---- scrolling
@@ -914,6 +922,7 @@ const adopt = (el, next, limit) => {
   return {number, next: kept.next, ...now}
 }
 
+const elements = () => document.getElementsByTagName('*').length
 const adoptRoot = (host, root) => { kept.closedRoots.set(host, root) }
 const markClickable = (el) => { if (el.nodeType === 1 && el !== document.body && el !== document.documentElement) kept.clickable.add(el) }
 
@@ -921,6 +930,6 @@ const headline = () => [location.href, document.title]
 
 globalThis.guilds = {
   version, headline, snapshot, page, inspect, elementOf, readBack, holds, optionsFor, caretToEnd, scroll, mask, unmask, boxOf, adopt,
-  adoptRoot, markClickable, suspects: [], has: (number) => kept.nodes.has(number), used: () => kept.next,
+  adoptRoot, elements, markClickable, suspects: [], has: (number) => kept.nodes.has(number), used: () => kept.next,
 }
 })

@@ -22,6 +22,10 @@ STEP_SECONDS = 5.0
 FRAME_SECONDS = 1.5
 TITLE_SECONDS = 0.5
 
+CLICK_EVENTS = frozenset({"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick"})
+LISTENERS_ELEMENTS_MOST = 3_000
+LISTENERS_AT_ONCE = 300
+
 _HERE = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(_HERE, "snapshot.js"), encoding="utf-8") as _file:
     SNAPSHOT_SOURCE = _file.read()
@@ -88,10 +92,13 @@ class Tab:
         self.target_id = target_id
         self.session = session
         self.crashed = False
+        self.in_front = False
         self.opener: str | None = None
+        self.enabling: asyncio.Future[None] | None = None
         self._context = context
         self._frame_sessions: dict[str, tuple[CDPSession, Frame]] = {}
         self._worlds: dict[tuple[int, str], str] = {}
+        self._listening: dict[str, set[int]] = {}
         self._page_worlds: dict[tuple[int, str], str] = {}
         self._listen(session)
 
@@ -101,10 +108,17 @@ class Tab:
         async with asyncio.timeout(STEP_SECONDS):
             session = await context.new_cdp_session(page)
             info = (await session.send("Target.getTargetInfo"))["targetInfo"]
-            await session.send("Page.enable")
         tab = cls(page, context, session, info["targetId"])
         tab.opener = info.get("openerId")
+        tab.enabling = asyncio.ensure_future(tab.enable_page())  # a page that hangs answers later, or never
         return tab
+
+    async def enable_page(self) -> None:
+        """Have Chrome tell what the page does."""
+        try:
+            await self.session.send("Page.enable")
+        except PlaywrightError:  # the page has closed
+            pass
 
     async def main(self) -> Document:
         """The tab's main document. Raises DocumentGoneError, TimeoutError."""
@@ -238,6 +252,28 @@ class Tab:
                     await self._bring_root(document, host, root["backendNodeId"], context)
         return context is not None
 
+    async def mark_listeners(self, document: Document) -> None:
+        """Tell the world which nodes listen for clicks; the page's own listeners are seen from outside alone.
+
+        Left out on a long page, where the answer would be megabytes.
+        """
+        if await document.run("guilds.elements()") > LISTENERS_ELEMENTS_MOST:
+            return
+        world = self._page_worlds.get((id(document.session), document.frame_id))
+        if world is None:
+            return
+        answer = await document.send("Runtime.evaluate", expression="document", uniqueContextId=world)
+        root = answer["result"]["objectId"]  # a node tells the listeners of the world that it was got from, no others
+        found = (await document.send("DOMDebugger.getEventListeners", objectId=root, depth=-1))["listeners"]
+        known = self._listening.setdefault(document.world, set())
+        fresh = {each["backendNodeId"] for each in found if each["type"] in CLICK_EVENTS} - known
+        if not fresh:
+            return
+        context = await self._context_number(document)
+        marking = (self._mark(document, node, context) for node in sorted(fresh)[:LISTENERS_AT_ONCE])
+        await asyncio.gather(*marking)
+        known |= fresh
+
     async def frame_id_of(self, document: Document, number: int) -> str | None:
         """The frame that an iframe element shows."""
         element = await document.object_id(f"guilds.elementOf({number})")
@@ -246,6 +282,17 @@ class Tab:
         node = (await document.send("DOM.describeNode", objectId=element))["node"]
         found: str | None = node.get("frameId")
         return found
+
+    async def _mark(self, document: Document, backend_id: int, context: int) -> None:
+        try:
+            here = await document.send("DOM.resolveNode", backendNodeId=backend_id, executionContextId=context)
+            await document.send(
+                "Runtime.callFunctionOn",
+                objectId=here["object"]["objectId"],
+                functionDeclaration="function () { guilds.markClickable(this) }",
+            )
+        except DocumentGoneError:  # the node went away; if it was the document, whoever asked finds out
+            pass
 
     async def _bring_root(self, document: Document, host: str, backend_id: int, context: int) -> None:
         root = (await document.send("DOM.resolveNode", backendNodeId=backend_id, executionContextId=context))["object"]
@@ -271,6 +318,9 @@ class Tab:
 
     def forget_world(self, frame_id: str) -> None:
         """What was known of a frame's document is of no use any more."""
+        for key, world in self._worlds.items():
+            if key[1] == frame_id:
+                self._listening.pop(world, None)
         self._worlds = {key: world for key, world in self._worlds.items() if key[1] != frame_id}
         self._frame_sessions.pop(frame_id, None)
 

@@ -50,13 +50,15 @@ class Watch:
         for name, handler in self._handlers:
             self._tab.session.remove_listener(name, handler)
 
-    async def settle(self) -> None:
+    async def settle(self, *, expects_download: bool = False) -> None:
         """Wait for what the act caused: at most 40 ms for it to show, and then until it is done.
 
         What was found is in the call: `navigated`, notes, and the tab that is current now.
         """
         await self._wait(WATCH_SECONDS, lambda: self._started or self._within or self._call.browser.happened.anything())
-        if self._started:
+        if expects_download:
+            await self._wait(DOWNLOAD_SECONDS, lambda: bool(self._call.browser.happened.downloads))
+        elif self._started:
             await self._wait(NAVIGATION_SECONDS, lambda: self._ready or (self._stopped and not self._committed))
         for download in self._call.browser.happened.downloads:
             try:

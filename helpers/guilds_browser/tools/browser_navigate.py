@@ -41,7 +41,7 @@ async def browser_navigate(call: BrowserCall, url: str) -> str:
         except PlaywrightError as problem:
             if await call.browser.is_lost():
                 raise
-            await watch.settle()
+            await watch.settle(expects_download="Download is starting" in str(problem))
             call.notes.clear()
             return await _shown_now(call, _why(call, address, problem))
     call.navigated.append(call.tab.page.url)

@@ -110,6 +110,10 @@ class _Room:
 
     async def _look(self, tab: Tab, frame_id: str, number: int, seconds: float) -> tuple[Document, dict[str, Any]]:
         browser, wanted = self._call.browser, 0
+        try:
+            await tab.mark_listeners(await tab.document(frame_id))
+        except DocumentGoneError:  # it navigates; the look below waits for what comes
+            tab.forget_world(frame_id)
         for _ in range(PASSES_MOST):
             first, limit = browser.refs(wanted)
             options = {

@@ -37,6 +37,8 @@ async def browser_type(call: BrowserCall, target: str, text: str, submit: bool) 
             try:
                 if not await element.ask("caretToEnd"):
                     raise ToolError("conflict", f"{element.label} does not take the focus; browser_click it first.")
+                if element.state["type"] in ("number", "email"):  # these have no selection that could be set
+                    await call.tab.page.keyboard.press("End")
                 typed = await _press(call, text)
                 value = await value_of(element)
                 if submit:

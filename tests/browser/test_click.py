@@ -1,0 +1,207 @@
+"""browser_click: what it hits, what it tells, and what it refuses at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.agent import AgentBrowser, ref, refused_at_once, wait_until
+from tests.browser.site import REPORT
+
+
+def test_a_click_names_what_was_clicked_and_that_nothing_opened(browser: AgentBrowser) -> None:
+    target = ref(browser.see("/acts.html"), "Target")
+
+    assert browser.click(target).text == f'clicked {target} button "Target"\nno navigation'
+    assert browser.click('role=button[name="Target"]').text.startswith(f"clicked {target} ")
+    assert browser.run("return hits") == ["click0", "click0"]
+
+
+def test_the_right_and_the_middle_button_and_a_double_click(browser: AgentBrowser) -> None:
+    target = ref(browser.see("/acts.html"), "Target")
+
+    browser.click(target, button="right")
+    browser.click(target, button="middle")
+    browser.click(target, double=True)
+
+    assert browser.run("return hits") == [*("contextmenu2", "auxclick2", "auxclick1", "click0", "click0", "dblclick0")]
+
+
+@pytest.mark.parametrize(("name", "hit"), [("Box by cursor", "box"), ("Box by listener", "heard")])
+def test_a_box_that_listens_for_clicks_has_a_ref(browser: AgentBrowser, name: str, hit: str) -> None:
+    browser.click(ref(browser.see("/acts.html"), name))
+
+    assert browser.run("return hits") == [hit]
+
+
+def test_a_link_says_where_it_led(browser: AgentBrowser) -> None:
+    answer = browser.click(ref(browser.see("/acts.html"), "To plain"))
+
+    assert f'url → {browser.site.near}/plain.html "Plain"' in answer.text
+    assert answer.meta["navigated"] == [f"{browser.site.near}/plain.html"]
+    assert 'heading "Plain page"' in browser.snapshot()
+
+
+@pytest.mark.parametrize(("name", "end"), [("To part", "/acts.html#part"), ("Push state", "/pushed")])
+def test_a_change_of_address_within_the_page_is_told(browser: AgentBrowser, name: str, end: str) -> None:
+    answer = browser.click(ref(browser.see("/acts.html"), name))
+
+    assert f"url → {browser.site.near}{end} " in answer.text
+
+
+def test_a_link_to_nothing_says_that_no_page_came(browser: AgentBrowser) -> None:
+    answer = browser.click(ref(browser.see("/acts.html"), "To nothing"))
+
+    assert "without a new page" in answer.text
+
+
+def test_a_slow_page_is_waited_for(browser: AgentBrowser) -> None:
+    answer = browser.click(ref(browser.see("/acts.html"), "To slow"))
+
+    assert 'slow "Slow"' in answer.text
+
+
+def test_a_download_lies_in_home_under_its_own_name(browser: AgentBrowser) -> None:
+    answer = browser.click(ref(browser.see("/acts.html"), "Get report"))
+
+    file = browser.home.path / "downloads" / "report.csv"
+    assert f"download {file} ({len(REPORT)} bytes)" in answer.text
+    assert file.read_bytes() == REPORT
+    file.unlink()
+
+
+def test_a_link_to_a_new_tab_makes_that_the_current_one(browser: AgentBrowser) -> None:
+    answer = browser.click(ref(browser.see("/acts.html"), "Open blank"))
+
+    assert "new tab 2: " in answer.text
+    assert "Push Blank" in browser.snapshot()
+    assert (answer.meta["tab"], answer.meta["tabs"]) == (2, 2)
+
+
+def test_when_a_tab_closes_its_opener_is_the_current_one(browser: AgentBrowser) -> None:
+    browser.click(ref(browser.see("/acts.html"), "Open window"))
+
+    answer = browser.click(ref(browser.snapshot(), "Close me"))
+
+    assert "the tab closed; now in tab 1: " in answer.text
+    assert "title Acts" in browser.snapshot()
+
+
+def test_a_tab_that_opens_and_closes_again_is_told(browser: AgentBrowser) -> None:
+    answer = browser.click(ref(browser.see("/acts.html"), "Open flash"))
+
+    assert answer.body["ok"], answer.body
+    assert wait_until(lambda: browser.addresses() == [f"{browser.site.near}/acts.html"])
+    assert "title Acts" in browser.snapshot()
+
+
+def test_a_ref_of_another_tab_leads_back_to_it(browser: AgentBrowser) -> None:
+    target = ref(browser.see("/acts.html"), "Target")
+    browser.click('text="Open blank"')
+
+    answer = browser.click(target)
+
+    assert answer.text.startswith("clicked")
+    assert browser.run("return hits") == ["click0"]
+    assert answer.meta["tab"] == 1
+
+
+def test_what_is_covered_is_not_clicked_and_the_cover_is_named(browser: AgentBrowser) -> None:
+    tree = browser.see("/reach.html")
+
+    message = refused_at_once(browser.click(ref(tree, "Under")))
+    hits = browser.run("return hits")
+    browser.click(ref(tree, "Accept all"))
+    browser.click(ref(tree, "Under"))
+
+    assert 'dialog "Cookies"; dismiss it first' in message
+    assert hits == []
+    assert browser.run("return hits") == ["under"]
+
+
+@pytest.mark.parametrize(
+    ("name", "hit"), [("Above", "above"), ("Moving", "moving"), ("Far down", "far down"), ("In panel", "in panel")]
+)
+def test_what_moves_or_has_to_be_scrolled_to_is_reached(browser: AgentBrowser, name: str, hit: str) -> None:
+    browser.go("/reach.html")
+    browser.run("cover.remove()")
+
+    answer = browser.click(f'role=button[name="{name}"]')
+
+    assert answer.text.startswith("clicked"), answer.body
+    assert browser.run("return hits") == [hit]
+
+
+@pytest.mark.parametrize(
+    ("selector", "said"),
+    [('[aria-label="Nothing"]', "no size"), ('text="Off screen"', "outside of what can be scrolled")],
+)
+def test_what_can_not_be_hit_is_said_at_once(browser: AgentBrowser, selector: str, said: str) -> None:
+    browser.go("/reach.html")
+
+    assert said in refused_at_once(browser.click(selector))
+    assert browser.run("return hits") == []
+
+
+def test_a_disabled_button_is_said_at_once(browser: AgentBrowser) -> None:
+    message = refused_at_once(browser.click(ref(browser.see("/form.html"), "Off")))
+
+    assert "is disabled" in message
+    assert browser.run("return hits") == []
+
+
+def test_a_selector_that_matches_many_acts_on_none_and_offers_refs(browser: AgentBrowser) -> None:
+    browser.go("/many.html")
+
+    answer = browser.click('role=button[name="Pick"]')
+
+    assert answer.code == "ambiguous_match"
+    offered = [word for word in refused_at_once(answer).split() if word[0] == "e" and word[1:].isdecimal()]
+    assert "matches 40 elements; the first five: " in answer.message
+    assert len(set(offered)) == 5
+    browser.click(offered[2])
+    assert browser.run("return hits") == [2]
+
+
+def test_a_selector_that_matches_nothing_is_said_at_once(browser: AgentBrowser) -> None:
+    browser.go("/plain.html")
+
+    answer = browser.click("#none")
+
+    assert (answer.code, refused_at_once(answer)) == (
+        "not_found",
+        "no element matches #none. Take a browser_snapshot.",
+    )
+
+
+@pytest.mark.parametrize("selector", ["[[", "role=", "e0", "e12345678901", "internal:nope=x"])
+def test_what_is_no_selector_is_never_acted_on(browser: AgentBrowser, selector: str) -> None:
+    browser.go("/plain.html")
+
+    assert browser.click(selector).code in ("invalid_arguments", "not_found")
+
+
+def test_a_button_that_goes_away_under_the_mouse_does_not_hang(browser: AgentBrowser) -> None:
+    answer = browser.click(ref(browser.see("/acts.html"), "Turns away"))
+
+    assert answer.body["ok"] or answer.code in ("timeout", "not_found"), answer.body
+    assert "title Acts" in browser.snapshot()
+
+
+def test_buttons_in_frames_of_any_origin_are_pressed(browser: AgentBrowser) -> None:
+    tree = browser.see_with("/frames.html", "Push Deep")
+
+    for name in ("Top", "Near", "Far", "Deep", "Written"):
+        browser.click(ref(tree, f"Push {name}"))
+
+    wanted = [f"/note?pushed={name}" for name in ("Top", "Near", "Far", "Deep", "Written")]
+    assert wait_until(lambda: [path for path in browser.site.seen if "pushed" in path] == wanted), browser.site.seen
+
+
+def test_buttons_in_open_and_closed_shadow_roots_are_pressed(browser: AgentBrowser) -> None:
+    tree = browser.see("/shadow.html")
+
+    for name in ("In open", "In deep", "In closed", "In closed in closed", "Slotted"):
+        browser.click(ref(tree, name))
+
+    assert browser.run("return hits") == ["open", "deep", "closed", "closed in closed", "slotted"]
+    assert 'button "In a closed div"' in tree

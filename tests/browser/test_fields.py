@@ -1,0 +1,187 @@
+"""browser_fill and browser_type: every kind of field, and what stands there afterwards."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.agent import AgentBrowser, node, ref, refused_at_once
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "script", "there"),
+    [
+        ("Name", "Grace", "return document.getElementById('name').value", "Grace"),
+        ("Name", "", "return document.getElementById('name').value", ""),
+        ("Notes", "two\nlines", "return notes.value", "two\nlines"),
+        ("Colour", "Colour 14", "return colour.value", "c14"),
+        ("Colour", "c3", "return colour.value", "c3"),
+        ("Several", "One\nThree", "return [...several.selectedOptions].map((o) => o.text)", ["One", "Three"]),
+        ("News", "false", "return news.checked", False),
+        ("Terms", "true", "return terms.checked", True),
+        ("Small", "true", "return [small.checked, large.checked]", [True, False]),
+        ("Day", "2024-02-29", "return day.value", "2024-02-29"),
+        ("Hour", "13:45", "return hour.value", "13:45"),
+        ("Level", "8", "return level.value", "8"),
+        ("Tint", "#ff8800", "return tint.value", "#ff8800"),
+        ("Count", "-3.5", "return count.value", "-3.5"),
+        ("Mail", "ada@example.org", "return mail.value", "ada@example.org"),
+        ("Rich", "new words", "return rich.innerText", "new words"),
+        ("Fancy", "true", "return fancy.getAttribute('aria-checked')", "true"),
+    ],
+)
+def test_fill_replaces_the_value_and_reads_it_back(
+    browser: AgentBrowser, name: str, value: str, script: str, there: object
+) -> None:
+    target = ref(browser.see("/form.html"), name)
+
+    answer = browser.fill(target, value)
+
+    assert answer.text.startswith(f"filled {target} "), answer.body
+    assert "did not stick" not in answer.text
+    assert browser.run(script) == there
+
+
+def test_fill_says_when_the_page_changed_the_value(browser: AgentBrowser) -> None:
+    answer = browser.fill(ref(browser.see("/form.html"), "Loud"), "quiet")
+
+    assert 'value "QUIET"\nthe value did not stick' in answer.text
+
+
+def test_fill_sends_real_events(browser: AgentBrowser) -> None:
+    tree = browser.see("/react.html")
+
+    browser.fill(ref(tree, "Held"), "kept")
+    browser.click('role=button[name="Send it"]')
+
+    assert browser.run("return sent") == "kept"
+
+
+def test_fill_and_click_work_in_a_page_of_a_framework(browser: AgentBrowser) -> None:
+    tree = browser.see_with("/preact.html", "Order")
+
+    cut = browser.fill(ref(tree, "Name"), "Grace Hopper")
+    browser.fill(ref(tree, "Kind"), "Milk")
+    browser.fill(ref(tree, "Gift"), "true")
+    browser.click(ref(tree, "Order"))
+    browser.type(ref(tree, "Name"), "Ada")
+    browser.click(ref(tree, "Order"))
+
+    assert "did not stick" in cut.text
+    assert browser.until("return document.querySelectorAll('li').length", 2) == 2
+    assert browser.run("return [...document.querySelectorAll('li')].map((item) => item.textContent)") == [
+        "Grace Ho milk true",
+        "Ada milk true",
+    ]
+
+
+def test_a_password_is_filled_and_never_shown(browser: AgentBrowser) -> None:
+    tree = browser.see("/form.html")
+
+    answer = browser.fill(ref(tree, "Secret"), "correct horse")
+
+    assert answer.text == f'filled {ref(tree, "Secret")} textbox "Secret": value (filled)'
+    assert "hunter2" not in tree
+    assert "correct horse" not in browser.snapshot()
+    assert browser.run("return secret.value") == "correct horse"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code", "said"),
+    [
+        ("Day", "tomorrow", "invalid_arguments", "takes a date, such as 2024-02-29"),
+        ("Count", "many", "invalid_arguments", "takes a number"),
+        ("News", "yes", "invalid_arguments", "takes `true` or `false`"),
+        ("Small", "false", "invalid_arguments", "by choosing another one"),
+        ("Colour", "Colour 99", "not_found", 'has no option Colour 99; there are: "Colour 1"'),
+        ("Several", "Four", "conflict", "is disabled"),
+        ("Locked", "x", "conflict", "is read-only"),
+        ("Shut", "x", "conflict", "is disabled"),
+        ("Send", "x", "invalid_arguments", "is not editable; browser_click fits"),
+    ],
+)
+def test_fill_says_at_once_what_a_field_does_not_take(
+    browser: AgentBrowser, name: str, value: str, code: str, said: str
+) -> None:
+    answer = browser.fill(ref(browser.see("/form.html"), name), value)
+
+    assert (answer.code, said in refused_at_once(answer)) == (code, True), answer.body
+
+
+def test_a_file_input_takes_paths_inside_home(browser: AgentBrowser) -> None:
+    target = ref(browser.see("/form.html"), "Upload")
+    one, two = browser.home.put("notes/list.txt", "milk\n"), browser.home.put("b.txt", "b")
+
+    answer = browser.fill(target, f"notes/list.txt\n{two}")
+
+    assert 'value "list.txt, b.txt"' in answer.text
+    assert browser.run("return [upload.files.length, await upload.files[0].text()]") == [2, "milk\n"]
+    one.unlink()
+    two.unlink()
+
+
+def test_a_file_input_takes_no_path_outside_of_home(browser: AgentBrowser) -> None:
+    target = ref(browser.see("/form.html"), "Upload")
+    (browser.home.path / "out").symlink_to("/etc/passwd")
+
+    codes = [browser.fill(target, path).code for path in ("/etc/passwd", "../x", "out", "none.txt", ".")]
+
+    assert codes == ["path_outside_home", "path_outside_home", "path_outside_home", "not_found", "not_a_file"]
+    assert browser.run("return upload.files.length") == 0
+    (browser.home.path / "out").unlink()
+
+
+def test_a_checkbox_that_is_styled_away_is_reached_by_its_label(browser: AgentBrowser) -> None:
+    browser.click(ref(browser.see("/form.html"), "Styled away"))
+
+    assert browser.run("return styled.checked") is True
+
+
+def test_type_presses_keys_at_the_end_of_what_is_there(browser: AgentBrowser) -> None:
+    target = ref(browser.see("/form.html"), "Name")
+
+    answer = browser.type(target, " Lovelace")
+
+    assert answer.text == f'typed into {target} textbox "Name": value "Ada Lovelace"'
+    assert browser.run("return keys.join('')") == " Lovelace"
+
+
+def test_type_submits_when_asked(browser: AgentBrowser) -> None:
+    answer = browser.type(ref(browser.see("/form.html"), "Mail"), "a@b.c", submit=True)
+
+    assert f"url → {browser.site.near}/plain.html" in answer.text
+
+
+def test_type_goes_to_the_end_of_editable_content(browser: AgentBrowser) -> None:
+    browser.type(ref(browser.see("/form.html"), "Rich"), " more")
+
+    assert browser.run("return rich.innerText") == "old words more"
+
+
+def test_type_goes_to_the_end_of_a_number(browser: AgentBrowser) -> None:
+    browser.type(ref(browser.see("/form.html"), "Count"), "5")
+
+    assert browser.run("return count.value") == "25"
+
+
+def test_type_takes_a_long_text(browser: AgentBrowser) -> None:
+    browser.type(ref(browser.see("/form.html"), "Notes"), "word " * 2000)
+
+    assert browser.run("return notes.value.length") == 10_000
+
+
+def test_type_into_what_is_not_editable_names_the_tool_that_fits(browser: AgentBrowser) -> None:
+    tree = browser.see("/form.html")
+
+    assert "browser_fill fits" in refused_at_once(browser.type(ref(tree, "Colour"), "x"))
+    assert "browser_fill fits" in refused_at_once(browser.type(ref(tree, "News"), "x"))
+    assert "browser_click fits" in refused_at_once(browser.type(ref(tree, "Send"), "x"))
+
+
+def test_fields_in_frames_and_shadow_roots_are_filled(browser: AgentBrowser) -> None:
+    frames = browser.see_with("/frames.html", "Field Deep")
+    for name in ("Field Near", "Field Far", "Field Deep"):
+        assert 'value "deep water"' in browser.fill(ref(frames, name), "deep water").text
+    assert node(browser.snapshot(), "Field Deep").rest.startswith(' ="deep water"')
+    shadow = browser.see("/shadow.html")
+    assert 'value "in the shade"' in browser.type(ref(shadow, "Deep field"), "in the shade").text
+    assert 'value "in the shade"' in browser.fill(ref(shadow, "Closed field"), "in the shade").text
