@@ -256,3 +256,9 @@ def test_the_same_tree_gives_the_same_answer_byte_for_byte(shop: Repository) -> 
     (shop.path / "shop/extra.py").unlink()
 
     assert [shop.find("store put").text, shop.map("one").text, shop.callers("put").text] == answers
+
+
+def test_a_member_is_found_under_the_class_that_inherits_it(shop: Repository) -> None:
+    shop.put({"shop/late.py": "from shop.store import FileStore\n\n\nclass Late(FileStore):\n    pass\n"})
+
+    assert shop.callers("Late.put").text.startswith("repos/one/shop/store.py:7  method FileStore.put\n")

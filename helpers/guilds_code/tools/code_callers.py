@@ -103,6 +103,10 @@ class _Answer:
         result = []
         for other in others:
             named = found[other.id]
+            if "decorates" in named and "calls" in named:  # `@route(…)` is told once
+                named["calls"] = [line for line in named["calls"] if line not in named["decorates"]]
+                if not named["calls"]:
+                    del named["calls"]
             relations = [(relation, sorted(set(named[relation]))) for relation in _ORDER if relation in named]
             inside = other.file == symbol.file and symbol.start <= other.start and other.end <= symbol.end
             if not (inside and not self.incoming and symbol.type != "file"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from guilds_code.engines.graph.graph import open_graph
-from guilds_code.engines.graph.lookup import NO_CODE, module_name
+from guilds_code.engines.graph.lookup import NAMED, NO_CODE, module_name
 from guilds_code.engines.graph.store import RELATIONS
 from guilds_wire.lean import dumps
 
@@ -57,9 +57,9 @@ def _name_only(graph: Graph) -> Iterator[str]:
     ).fetchall()
     for name, source, lines, language in rows:
         targets = graph.connection.execute(
-            "select s.id from symbol s join file f on f.id = s.file where s.name = ? and f.language = ?"
+            f"select s.id from symbol s join file f on f.id = s.file where {NAMED} and f.language = ?"
             " and s.type in ('method', 'function', 'property', 'field') order by s.id limit ?",
-            (name, language, NAME_ONLY_TARGETS_MAX + 1),
+            (name, name, language, NAME_ONLY_TARGETS_MAX + 1),
         ).fetchall()
         if len(targets) <= NAME_ONLY_TARGETS_MAX:
             for (target,) in targets:

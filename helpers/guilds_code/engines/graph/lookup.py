@@ -6,6 +6,7 @@ Reads an open graph; shapes nothing.
 from __future__ import annotations
 
 from guilds_code.engines.graph.graph import SYMBOL, Symbol
+from guilds_code.engines.graph.store import RELATIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,8 +14,11 @@ if TYPE_CHECKING:
 
 NO_CODE = "('heading', 'key', 'selector', 'element')"
 """Types that outlines alone show."""
+NAMED = "s.name = ? collate nocase and s.name = ?"
+"""A condition on the exact name that the index, which folds case, can serve; takes the name twice."""
 NEAR_MAX = 5
-NAMES_COMPARED_MAX = 200_000
+BASES_DEPTH_MAX = 12
+NAMES_COMPARED_MAX = 20_000
 _MODULE_FILES = frozenset(("__init__", "index", "mod"))
 
 
@@ -23,8 +27,10 @@ def matching(graph: Graph, wanted: str, within: str) -> list[Symbol]:
     parts = _parts(wanted)
     if not parts:
         return []
-    found = graph.symbols(f"s.name = ? and s.type not in {NO_CODE}", (parts[-1],))
+    found = graph.symbols(f"{NAMED} and s.type not in {NO_CODE}", (parts[-1], parts[-1]))
     found = [symbol for symbol in found if symbol.type != "file" and _fits(symbol, parts)]
+    if not found and len(parts) > 1:
+        found = _inherited(graph, parts)
     if not found:
         folded = [part.lower() for part in parts]
         near = graph.symbols(f"s.name = ? collate nocase and s.type not in {NO_CODE}", (parts[-1],))
@@ -48,7 +54,7 @@ def at(graph: Graph, path: str, line: int) -> Symbol | None:
 
 
 def nearest(graph: Graph, wanted: str) -> list[str]:
-    """Names that look most like one that does not exist."""
+    """Names that look most like one that does not exist, of those that begin like it."""
     from difflib import get_close_matches
 
     parts = _parts(wanted)
@@ -56,8 +62,9 @@ def nearest(graph: Graph, wanted: str) -> list[str]:
         return []
     name = parts[-1].lower()
     rows = graph.connection.execute(
-        f"select distinct name from symbol where type not in {NO_CODE} and length(name) between ? and ? limit ?",
-        (len(name) - 3, len(name) + 3, NAMES_COMPARED_MAX),
+        f"select distinct name from symbol where type not in {NO_CODE} and name >= ? collate nocase"
+        " and name < ? collate nocase and length(name) between ? and ? limit ?",
+        (name[0], chr(ord(name[0]) + 1), len(name) - 3, len(name) + 3, NAMES_COMPARED_MAX),
     )
     by_fold: dict[str, str] = {}
     for (other,) in sorted(rows):
@@ -102,6 +109,26 @@ def _fits(symbol: Symbol, parts: list[str], fold: bool = False) -> bool:
         own, folders, stem = [p.lower() for p in own], [p.lower() for p in folders], stem.lower()
     names = [[*folders, stem, *own], [*folders, *own]]
     return any(name[-len(parts) :] == parts for name in names)
+
+
+def _inherited(graph: Graph, parts: list[str]) -> list[Symbol]:
+    """The member that a class has from what it is derived from: `Flask.route` where a base defines `route`."""
+    rows = graph.connection.execute(
+        f"with recursive above(id, depth) as (select s.id, 0 from symbol s where {NAMED} union"
+        f" select e.target, depth + 1 from above join edge e on e.source = above.id"
+        f" where e.relation in ({RELATIONS.index('inherits')}, {RELATIONS.index('implements')}) and depth < ?)"
+        " select id, min(depth) from above group by id order by 2, 1",
+        (parts[-2], parts[-2], BASES_DEPTH_MAX),
+    ).fetchall()
+    starts = {number for number, depth in rows if depth == 0}
+    fitting = {s.id for s in graph.symbols(f"s.id in ({','.join(map(str, sorted(starts)))})") if _fits(s, parts[:-1])}
+    if not fitting:
+        return []
+    for number, _ in rows:
+        found = graph.symbols("s.parent = ? and s.name = ?", (number, parts[-1]))
+        if found:
+            return found
+    return []
 
 
 def _files(graph: Graph, wanted: str, parts: list[str]) -> list[Symbol]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from guilds_code.engines.graph.graph import Graph
 
 PROPOSED_MAX = 400
+WEIGHED_MAX = 25_000
+"""Symbols that the index ranks for one question; a hundred thousand take it half a second."""
 NAME, DOC, PATH, BODY = 1.0, 0.75, 0.55, 0.4
 """How much a word of the question counts by where it is found; the class around a method counts as its path."""
 ABBREVIATED = 0.8
@@ -73,10 +75,12 @@ def _identifiers(question: str, words: list[str]) -> frozenset[str]:
 
 
 def _scored(graph: Graph, terms: list[str], asked: frozenset[str], words: frozenset[str], within: str) -> list[Hit]:
-    rows = _proposed(graph, terms, asked, within)
+    counts = _counts(graph, terms)
+    rows = _proposed(graph, counts, asked, within)
     if not rows:
         return []
-    weights = _weights(graph, terms)
+    size = graph.connection.execute("select coalesce(sum(symbols + 1), 0) from file").fetchone()[0]
+    weights = {term: log(1 + (max(size, count) - count + 0.5) / (count + 0.5)) for term, count in counts.items()}
     total = sum(weights.values()) or 1.0
     hits = []
     for row in rows:
@@ -122,24 +126,29 @@ def _abbreviates(one: str, other: str) -> bool:
     return len(short) >= ABBREVIATION_MIN_CHARACTERS and long.startswith(short)
 
 
-def _proposed(graph: Graph, terms: list[str], asked: frozenset[str], within: str) -> list[tuple[Any, ...]]:
-    """Symbols that the index offers, and those of an asked name, with their file's rank and their words."""
+def _proposed(graph: Graph, counts: dict[str, int], asked: frozenset[str], within: str) -> list[tuple[Any, ...]]:
+    """Symbols that the index offers, and those of an asked name, with their file's rank and their words.
+
+    The rarest words propose; one that a great many symbols have only helps to order them.
+    """
     columns, _, source = SYMBOL.partition(" from ")
     chosen = f"select {columns}, f.rank, w.name, w.path, w.doc, w.body from {source} join words w on w.rowid = s.id"
     narrowed = "(? = '' or f.path = ? or f.path glob ?)"
     place = (within, within, _glob(within))
-    query = " OR ".join(f'"{term}"' for term in terms)
-    for term in terms:
-        if len(term) > ABBREVIATION_MIN_CHARACTERS:
-            query += f' OR name : "{term[:ABBREVIATION_MIN_CHARACTERS]}"*'
+    parts: list[str] = []
+    weighed = 0
+    for term in sorted(counts, key=lambda term: (counts[term], term)):
+        weighed += counts[term]
+        if weighed <= WEIGHED_MAX or not parts:
+            parts.append(f'"{term}"')
+            if len(term) > ABBREVIATION_MIN_CHARACTERS:
+                parts.append(f'name : "{term[:ABBREVIATION_MIN_CHARACTERS]}"*')
+    query = " OR ".join(parts)
     rows: dict[int, tuple[Any, ...]] = {}
     if query:
-        proposed = graph.connection.execute(
-            "select rowid from words where words match ? order by bm25(words, 10, 3, 6, 1), rowid limit ?",
-            (query, PROPOSED_MAX if not within else PROPOSED_MAX * 20),
-        ).fetchall()
+        proposed = _best(graph, query, PROPOSED_MAX if not within else PROPOSED_MAX * 20)
         for start in range(0, len(proposed), 400):
-            ids = [number for (number,) in proposed[start : start + 400]]
+            ids = proposed[start : start + 400]
             found = graph.connection.execute(
                 f"{chosen} where s.id in ({','.join('?' * len(ids))}) and {narrowed}", (*ids, *place)
             )
@@ -153,20 +162,37 @@ def _proposed(graph: Graph, terms: list[str], asked: frozenset[str], within: str
     return list(rows.values())
 
 
+def _best(graph: Graph, query: str, most: int) -> list[int]:
+    """The symbols that fit best by the index. Of several that fit equally at the end, all or none: numbers tell when
+    a symbol was first seen, and the answer must not depend on that."""
+    score = "bm25(words, 10, 3, 6, 1)"
+    rows = graph.connection.execute(
+        f"select rowid, {score} from words where words match ? order by 2 limit ?", (query, most)
+    ).fetchall()
+    if len(rows) == most:
+        better = [number for number, worth in rows if worth < rows[-1][1]]
+        if better:
+            return better
+        rows = graph.connection.execute(
+            "select w.rowid from words w join symbol s on s.id = w.rowid join file f on f.id = s.file"
+            " where words match ? order by f.path, s.start, s.qualified limit ?",
+            (query, most),
+        ).fetchall()
+    return [row[0] for row in rows]
+
+
 def _glob(within: str) -> str:
     """A pattern for everything below a folder."""
     escaped = "".join(f"[{c}]" if c in "*?[" else c for c in within)
     return f"{escaped}/*"
 
 
-def _weights(graph: Graph, terms: list[str]) -> dict[str, float]:
-    """How telling each word is: the rarer in the repository, the more."""
-    total = graph.connection.execute("select count(*) from symbol").fetchone()[0]
-    found = {}
-    for term in terms:
-        count = graph.connection.execute("select count(*) from words where words match ?", (f'"{term}"',)).fetchone()[0]
-        found[term] = log(1 + (total - count + 0.5) / (count + 0.5))
-    return found
+def _counts(graph: Graph, terms: list[str]) -> dict[str, int]:
+    """How many symbols have each word."""
+    rows = graph.connection.execute(
+        f"select term, doc from vocabulary where term in ({','.join('?' * len(terms))})", terms
+    )
+    return {**dict.fromkeys(terms, 0), **dict(rows)}
 
 
 def _without_repeats(hits: list[Hit], limit: int) -> list[Hit]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from guilds_code.engines.graph.files import Tree
 
-VERSION = 1
+VERSION = 2
 """Of the tables and of what the extractors find; raise it with either, and stores are rebuilt."""
 FILE_NAME = "graph.sqlite"
 LOCK_NAME = "lock"
@@ -35,6 +35,7 @@ create table symbol(id integer primary key, file integer not null, parent intege
   signature text not null, doc text not null, shape text not null, referenced integer not null default 0);
 create index symbol_file on symbol(file);
 create index symbol_name on symbol(name collate nocase);
+create index symbol_referenced on symbol(referenced) where referenced > 0;
 create table edge(source integer not null, target integer not null, relation integer not null, lines text not null,
   primary key(target, relation, source)) without rowid;
 create index edge_source on edge(source);
@@ -46,6 +47,7 @@ create index depends_file on depends(file);
 create table looked(key text not null, file integer not null, primary key(key, file)) without rowid;
 create index looked_file on looked(file);
 create virtual table words using fts5(name, path, doc, body, detail=column);
+create virtual table vocabulary using fts5vocab(words, row);
 """
 
 

@@ -170,8 +170,9 @@ class Resolvers:
             return list(
                 self._store.connection.execute(
                     "select f.path, s.id - f.base - 1 from symbol s join file f on f.id = s.file"
-                    f" where s.name = ? and s.type <> 'file' and f.language in ({marks}) order by f.path, s.id",
-                    (name, *languages),
+                    " where s.name = ? collate nocase and s.name = ? and s.type <> 'file'"
+                    f" and f.language in ({marks}) order by f.path, s.id",
+                    (name, name, *languages),
                 )
             )
 

@@ -100,7 +100,7 @@ class _Python(Walk):
         name = self.text(named)
         number = self.define(
             "method" if in_class else "function", name, outer, home, named=named,
-            signature=self.signature(node, body).rstrip(": "), doc=self.docstring(body),
+            signature=self.header(node, body), doc=self.docstring(body),
             returns=self.annotation(result) if result is not None else None, flags=flags, opens="f",
         )  # fmt: skip
         self.bind(home, name, ("d", number))
@@ -127,7 +127,7 @@ class _Python(Walk):
         name = self.text(named)
         flags = tuple(filter(None, (_last_name(d) for d in decorators)))
         number = self.define(
-            "class", name, outer, home, named=named, signature=self.signature(node, body).rstrip(": "),
+            "class", name, outer, home, named=named, signature=self.header(node, body),
             doc=self.docstring(body), flags=flags, opens="c",
         )  # fmt: skip
         self.bind(home, name, ("d", number))
@@ -184,6 +184,11 @@ class _Python(Walk):
                 else:
                     self.refer(scope, line, self.expression(used), "decorates")
                     self.chain(used, scope)
+
+    def header(self, node: Node, body: Node) -> str:
+        """A definition up to its colon."""
+        colon = next((child for child in reversed(node.children) if child.type == ":"), body)
+        return self.signature(node, colon).rstrip(": ")
 
     def docstring(self, body: Node) -> str:
         first = body.named_children[0] if body.named_child_count else None
