@@ -219,8 +219,7 @@ class Run:
     async def _result(self, call: _Call, tool: Tool, arguments: Arguments) -> Result:
         if tool.name not in DECLARED:  # a helper checks its own
             check_arguments(tool.parameters, arguments.values)
-        if tool.name in RUNS_COMMANDS or tool.name in self.scripts:
-            await self._tokens.refresh()
+        not_renewed = await self._tokens.refresh() if tool.name in RUNS_COMMANDS or tool.name in self.scripts else []
         context = ToolContext(self, tool.name, call.call_id, call.seq, arguments.text)
         if inspect.iscoroutinefunction(tool.handler):
             returned = await tool.handler(context, **arguments.values)
@@ -229,9 +228,11 @@ class Run:
             if inspect.isawaitable(returned):
                 returned = await returned
         if isinstance(returned, str):
-            return Result(clean(returned.encode("utf-8", "replace")) if ESCAPE in returned else returned)
+            returned = Result(clean(returned.encode("utf-8", "replace")) if ESCAPE in returned else returned)
         if not isinstance(returned, Result):
             raise TypeError(f"{tool.name} returned {type(returned).__name__}, not a string")
+        if not_renewed:
+            returned.meta["tokens_not_renewed"] = not_renewed
         return returned
 
     def _filtered(self, tool: Tool, result: Result) -> _Outcome:

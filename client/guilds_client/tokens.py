@@ -55,31 +55,35 @@ class TokenFile:
         for token in self._tokens.values():
             self._keep_secret(token)
 
-    async def refresh(self) -> None:
+    async def refresh(self) -> list[str]:
         """Replace the tokens that expire within ten minutes, and write the file if it is not as it should be.
 
-        A token that can't be renewed stays; the log says why. Raises SandboxError when the file can't be written.
+        A token that can't be renewed stays, and the log says why; returned are the addresses of these.
+        Raises SandboxError when the file can't be written.
         """
         async with self._lock:
-            await asyncio.gather(*(self._renew(url) for url, token in self._tokens.items() if _is_due(token)))
+            due = [url for url, token in self._tokens.items() if _is_due(token)]
+            are_fresh = await asyncio.gather(*(self._renew(url) for url in due))
             if not self._is_written:
                 path = f"{self._sandbox.runtime_dir}/{TOKEN_FILE}"
                 await self._sandbox.write_file(path, _content(self._tokens.values()), TOKEN_FILE_MODE)
                 self._is_written = True
+        return [url for url, is_fresh in zip(due, are_fresh, strict=True) if not is_fresh]
 
-    async def _renew(self, url: str) -> None:
+    async def _renew(self, url: str) -> bool:
         if self._source is None:
-            return
+            return False
         try:
             fresh = self._source(url)
             if inspect.isawaitable(fresh):
                 fresh = await fresh
         except Exception as problem:  # the host's own source; the call goes on with the token that there is
             logger.error("no fresh token for %s: %s", url, self._redactor.redact_all(str(problem)))
-            return
+            return False
         self._keep_secret(fresh)
         self._tokens[url] = fresh
         self._is_written = False
+        return True
 
     def _keep_secret(self, token: Token) -> None:
         self._redactor.add(f"token of {token.url}", token.token)

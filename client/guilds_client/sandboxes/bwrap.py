@@ -104,6 +104,7 @@ class _Inside:
                     stdout=errors,
                     stderr=errors,
                     pass_fds=[theirs.fileno(), listed.fileno()],
+                    env={},  # --clearenv would do for the resident, but /proc/1/environ is bubblewrap's own
                     start_new_session=True,
                 )
             except OSError as problem:
