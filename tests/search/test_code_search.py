@@ -385,7 +385,7 @@ def test_names_with_line_breaks_and_bytes_that_are_not_utf_8_are_shown_on_one_li
 
 def test_an_unreadable_file_is_counted_and_fails_nothing(home: AgentHome) -> None:
     home.put("a.txt", "needle\n")
-    home.put("secret.txt", "needle\n", 0o000)
+    home.put("sec\nret.txt", "needle\n", 0o000)
     request = b'{"tool": "code_search", "args": {"pattern": "needle"}}'
 
     answer = home.run([*_as_an_ordinary_user(home), *home.carried(request)])

@@ -24,6 +24,8 @@ FILE_MAX_BYTES = 2_000_000
 """A larger file is skipped: a syntax tree takes up to 200 times the memory of its text."""
 
 FILES_PER_WORKER = 16  # fewer are not worth a process
+SHARE_BYTES = 4
+PIPE_LEAST_BYTES = 4_096  # what a pipe holds when the user's are at their limit (pipe(7))
 FLUSH_BYTES = 16_384
 FLUSH_SECONDS = 0.2
 OVERTIME_SECONDS = 2.0
@@ -212,8 +214,10 @@ class Task:
 def match(task: Task) -> Found:
     """Match all files; of the first `most` matches also what is shown. Raises ToolError(`engine_failed`)."""
     found = Found()
+    shares = _shares(len(task.files))
     count = min(len(os.sched_getaffinity(0)), -(-len(task.files) // FILES_PER_WORKER))
-    workers = dict(_start(task, part, count) for part in range(count))
+    workers = dict(_start(task, shares) for _ in range(count))
+    os.close(shares)
     rests = dict.fromkeys(workers, b"")
     poll = select.poll()
     for pipe in workers:
@@ -240,14 +244,27 @@ def match(task: Task) -> Found:
     return found
 
 
-def _start(task: Task, part: int, parts: int) -> tuple[int, int]:
-    """Start a worker for every `parts`-th file; its pipe and pid."""
+def _shares(files: int) -> int:
+    """A pipe from which each worker takes its next share, the number of the first file, while there are any."""
+    shares, put = os.pipe()
+    size = _share_size(files)
+    os.write(put, b"".join(first.to_bytes(SHARE_BYTES, "big") for first in range(0, files, size)))
+    os.close(put)
+    return shares
+
+
+def _share_size(files: int) -> int:
+    return max(4, -(-files * SHARE_BYTES // PIPE_LEAST_BYTES))
+
+
+def _start(task: Task, shares: int) -> tuple[int, int]:
+    """Start a worker; its pipe and pid."""
     pipe, output = os.pipe()
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
-            _Worker(task, output).work(task.files[part::parts])
+            _Worker(task, output).work(shares)
             code = 0
         finally:
             os._exit(code)
@@ -268,23 +285,26 @@ class _Worker:
     def __init__(self, task: Task, output: int) -> None:
         self._task = task
         self._output = output
-        self._room = task.most  # a worker's files ascend, so that after its first `most` matches none is shown
+        self._room = task.most  # its files ascend, so that after its first `most` matches none is shown
         self._lines: list[str] = []
         self._held = 0
         self._flushed = time.monotonic()
         self._numbers: dict[str, Any] = {"parsed": 0, "skipped": 0, "large": 0, "late": False}
 
-    def work(self, files: list[tuple[int, bytes, Language, Any]]) -> None:
-        for index, path, language, rule in files:
-            now = time.monotonic()
-            if now >= self._task.deadline:
-                self._numbers["late"] = True
-                break
-            if self._held > FLUSH_BYTES or (self._held and now - self._flushed > FLUSH_SECONDS):
-                self._flush(now)
-            text = self._text(path)
-            if text is not None:
-                self._match(index, text, language, rule)
+    def work(self, shares: int) -> None:
+        size = _share_size(len(self._task.files))
+        while share := os.read(shares, SHARE_BYTES):
+            first = int.from_bytes(share, "big")
+            for index, path, language, rule in self._task.files[first : first + size]:
+                now = time.monotonic()
+                if now >= self._task.deadline:
+                    self._numbers["late"] = True
+                    break
+                if self._held > FLUSH_BYTES or (self._held and now - self._flushed > FLUSH_SECONDS):
+                    self._flush(now)
+                text = self._text(path)
+                if text is not None:
+                    self._match(index, text, language, rule)
         self._put(lean.dumps(self._numbers))
         self._flush(0)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PIPE_BYTES = 1 << 20  # as much as an ordinary user may ask for (/proc/sys/fs/pipe-max-size)
-ERRORS_MAX_BYTES = 65_536
+ERRORS_MAX_BYTES = 1 << 20
 SIGKILL = 9
 CANT_START = 127
 

@@ -65,8 +65,11 @@ class Query:
 
     def arguments(self) -> list[bytes]:
         """The options, and the pattern as what it is: after this only paths can follow."""
-        options = [(self._fixed, b"--fixed-strings"), (self.ignore_case, b"--ignore-case"), (self.multiline, b"-U")]
-        return [option for wanted, option in options if wanted] + [b"--", self.pattern.encode()]
+        # A search across lines takes a file whole: mapped it stays on the disk. Else a buffer is less.
+        options = [b"-U", b"--mmap"] if self.multiline else [b"--no-mmap"]
+        options += [b"--fixed-strings"] if self._fixed else []
+        options += [b"--ignore-case"] if self.ignore_case else []
+        return [*options, b"--", self.pattern.encode()]
 
 
 class Hits:
@@ -131,7 +134,7 @@ class Ripgrep:
         self._located = located
         self._globs = globs
         self._scope = b"./"
-        self._options = [b"--no-config", b"--color=never", b"--hidden", b"--no-mmap", b"--no-ignore-messages"]
+        self._options = [b"--no-config", b"--color=never", b"--hidden", b"--no-ignore-messages"]
         self._options.append(b"--regex-size-limit=%d" % REGEX_MAX_BYTES)
         self._options += [b"--no-require-git", b"--no-ignore-global", b"--no-ignore-parent", b"--glob=!.git/"]
         self._rules: list[str] = []
@@ -293,15 +296,13 @@ class Ripgrep:
         self.timed_out = self.timed_out or process.timed_out
         if process.timed_out or process.exit_code in (0, 1):
             return
-        lines = process.errors.decode("utf-8", "replace").splitlines()
-        said = [line for line in lines if _UNREADABLE not in line]
-        self.unreadable = len(lines) - len(said)
-        if process.exit_code == 2 and not "".join(said).strip():
+        told = process.errors.decode("utf-8", "replace").strip()
+        self.unreadable = told.count(_UNREADABLE)
+        if process.exit_code == 2 and (self.unreadable or not told):  # what ends a search comes before any file
             return
-        told = "\n".join(said)
         if process.exit_code == 2 and "regex" in told:
             raise _invalid_pattern(told)
-        raise ToolError("engine_failed", f"{_version(self._program)} ended with {process.exit_code}: {told.strip()}")
+        raise ToolError("engine_failed", f"{_version(self._program)} ended with {process.exit_code}: {told}")
 
     def _takes(self, below: bytes) -> bool:
         """Whether a glob wants the file: an ignore file that takes a file in again would get round the rules."""
