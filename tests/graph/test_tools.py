@@ -262,3 +262,9 @@ def test_a_member_is_found_under_the_class_that_inherits_it(shop: Repository) ->
     shop.put({"shop/late.py": "from shop.store import FileStore\n\n\nclass Late(FileStore):\n    pass\n"})
 
     assert shop.callers("Late.put").text.startswith("repos/one/shop/store.py:7  method FileStore.put\n")
+
+
+def test_outline_of_an_ignored_file_is_read_on_the_spot(repository: Repository) -> None:
+    repository.put({".gitignore": "made.py\n", "made.py": "class Made:\n    def go(self):\n        pass\n"})
+
+    assert repository.outline("repos/one/made.py").text.endswith("1–3  class Made\n  2–3  def go(self)")

@@ -30,7 +30,7 @@ def code_callers(call: Call, symbol: str, direction: str = "in", depth: int = 1,
     chosen = choose(call, in_ if in_ is not None else _path_in(call, symbol))
     within = chosen.within if in_ is not None else ""
     with open_graph(chosen.root, chosen.home) as graph:
-        found = _named(graph, chosen, symbol, within)
+        found, count = _named(graph, chosen, symbol, within)
         if not found:
             near = ", ".join(nearest(graph, symbol))
             advice = f"near names: {near}" if near else "use code_find or code_search to look for it"
@@ -38,10 +38,12 @@ def code_callers(call: Call, symbol: str, direction: str = "in", depth: int = 1,
         answer = _Answer(graph, chosen, Page(call.cap_bytes), direction, depth)
         for one in found[:SYMBOLS_MAX]:
             answer.about(one)
-        if len(found) > 1:
-            answer.page.add(f"{len(found)} symbols fit; name one as {_example(found[0])} or as path:line")
+        if count > 1:
+            answer.page.add(f"{count} symbols fit; name one as {_example(found[0])} or as path:line")
         for one in found[SYMBOLS_MAX:]:
             answer.page.add(f"also {answer.place(one)}")
+        if count > len(found):
+            answer.page.add(f"and {count - len(found)} more")
         text, cuts = answer.page.text("lines")
         return Result(text, graph.meta(answer.hits), cuts)
 
@@ -143,19 +145,20 @@ class _Answer:
             self.page.add(f"    and {len(others) - POSSIBLE_MAX} more by that name")
 
 
-def _named(graph: Graph, chosen: Chosen, wanted: str, within: str) -> list[Symbol]:
-    """The symbols that were asked for: by place, or by name."""
+def _named(graph: Graph, chosen: Chosen, wanted: str, within: str) -> tuple[list[Symbol], int]:
+    """The symbols that were asked for, by place or by name, and how many they are."""
     path, _, line = wanted.rpartition(":")
     if path and line.isdigit():
         for candidate in (_inside(chosen, path), path):
             symbol = at(graph, candidate, int(line)) if candidate is not None else None
             if symbol is not None:
-                return [symbol]
-        return []
-    found = matching(graph, wanted, within)
+                return [symbol], 1
+        return [], 0
+    found, count = matching(graph, wanted, within)
     if not found and (candidate := _inside(chosen, wanted)) is not None:
         found = [s for s in graph.symbols("f.path = ? and s.type = 'file'", (candidate,)) if below(s.path, within)]
-    return found
+        count = len(found)
+    return found, count
 
 
 def _inside(chosen: Chosen, path: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from guilds_code.engines.graph.choose import choose
-from guilds_code.engines.graph.graph import open_graph
+from guilds_code.engines.graph.graph import Graph, Symbol, open_graph
 from guilds_code.engines.graph.languages import language_of
 from guilds_code.engines.graph.page import Page
 from guilds_wire.envelope import Result
@@ -11,7 +11,7 @@ from guilds_wire.errors import ToolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from guilds_code.engines.graph.graph import Symbol
+    from guilds_code.engines.graph.choose import Chosen
     from guilds_wire.call import Call
 
 DOC_ROOM_CHARACTERS = 160
@@ -29,15 +29,10 @@ def code_outline(call: Call, path: str) -> Result:
     if language_of(chosen.within) is None:
         return _unread(shown, f"the graph does not read this kind of file; use file_read, or code_search in {shown}")
     with open_graph(chosen.root, chosen.home) as graph:
-        row = graph.connection.execute(
-            "select id, language, lines, skipped from file where path = ?", (chosen.within,)
-        ).fetchone()
-        if row is None:
-            return _unread(shown, f"not in the graph (ignored or linked); use file_read, or code_search in {shown}")
-        number, language, lines, skipped = row
-        if skipped:
+        row = graph.connection.execute("select 1 from file where path = ?", (chosen.within,)).fetchone()
+        language, lines, skipped, symbols = _known(graph, chosen) if row is not None else _unlisted(chosen)
+        if skipped and not symbols:
             return _unread(shown, f"left out of the graph ({skipped}); use file_read, or code_search in {shown}")
-        symbols = graph.symbols("s.file = ? and s.type <> 'file' order by s.start, s.end desc, s.id", (number,))
         page = Page(call.cap_bytes)
         count = f"{len(symbols)} symbol{'' if len(symbols) == 1 else 's'}"
         page.add(f"{shown} · {language} · {lines} lines · {count}")
@@ -47,6 +42,30 @@ def code_outline(call: Call, path: str) -> Result:
             page.add(_line(symbol, depth))
         text, cuts = page.text("symbols")
         return Result(text, graph.meta(len(symbols)), cuts)
+
+
+def _known(graph: Graph, chosen: Chosen) -> tuple[str, int, str, list[Symbol]]:
+    """The language, lines, reason to skip and symbols of a file in the graph."""
+    row = graph.connection.execute("select id, language, lines, skipped from file where path = ?", (chosen.within,))
+    number, language, lines, skipped = row.fetchone()
+    order = "order by s.start, s.end desc, s.id"
+    return language, lines, skipped, graph.symbols(f"s.file = ? and s.type <> 'file' {order}", (number,))
+
+
+def _unlisted(chosen: Chosen) -> tuple[str, int, str, list[Symbol]]:
+    """The same of a file that the graph leaves out, since it is ignored: it is read on the spot."""
+    from guilds_code.engines.graph.work import extracted
+
+    language = language_of(chosen.within) or ""
+    record = extracted(chosen.root, chosen.within, language, b"")
+    if record is None:
+        return language, 0, "it can't be read", []
+    symbols = [
+        Symbol((number, 0, parent + 1, kind, name, qualified, start, end, line, signature, doc, 0, chosen.within))
+        for number, (parent, kind, name, qualified, start, end, line, signature, doc, _) in enumerate(record[10], 1)
+    ]
+    symbols.sort(key=lambda symbol: (symbol.start, -symbol.end, symbol.id))
+    return language, record[2], record[4], symbols
 
 
 def _nested(symbols: list[Symbol]) -> list[Symbol]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 
+from guilds_wire.errors import ToolError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
 
 TICK_NS = 20_000_000
 """File times come from the kernel's coarse clock, which lags by a tick (10 ms at HZ=100): what is not older than
@@ -79,7 +80,7 @@ def listed_the_same(root: str, tree: Tree) -> bool:
 
 
 def look(root: str, before: Tree | None) -> Tree:
-    """The tree as it is now. Raises OSError when no listing program can be run."""
+    """The tree as it is now. Raises ToolError(`unavailable`) when no program can list it."""
     from time import time_ns
 
     looked_ns = time_ns()
@@ -118,7 +119,7 @@ def _listed(root: str, tree: Tree, looked_ns: int) -> list[str]:
         names = [] if found is None else _names(found, "")
     else:
         watched = []
-        names = _names(_output(["rg", *_RIPGREP, "--", root]) or b"", root + "/")
+        names = _names(_by_ripgrep(root), root + "/")
     folders = {""}
     for name in names:
         folder = name.rpartition("/")[0]
@@ -131,6 +132,19 @@ def _listed(root: str, tree: Tree, looked_ns: int) -> list[str]:
     newest = max((_folder_time(f"{root}/{path}") for path in tree.folders), default=0)
     tree.settled = whole and newest < looked_ns - TICK_NS
     return names
+
+
+def _by_ripgrep(root: str) -> bytes:
+    """Its list of files: 0 is some, 1 none, 2 some with a folder that can't be read (rg(1), EXIT STATUS)."""
+    import sys
+
+    for program in (f"{os.path.dirname(sys.executable)}/rg", "rg"):
+        output = _output([program, *_RIPGREP, "--", root], expected=(0, 1, 2))
+        if output is not None:
+            return output
+    raise ToolError(
+        "unavailable", f"{root} is no git checkout and ripgrep can't be run to list its files; install ripgrep."
+    )
 
 
 _GIT = ("-c", "core.fsmonitor=false", "-c", "safe.directory=*", "-c", "core.quotePath=false")
@@ -239,8 +253,3 @@ def _folder_time(path: str) -> int:
     except OSError:
         return 0
     return max(s.st_mtime_ns, s.st_ctime_ns)
-
-
-def stamp_of(s: Any) -> int:
-    """The stamp of a stat result."""
-    return hash((s.st_mtime_ns, s.st_ctime_ns, s.st_size, s.st_ino))

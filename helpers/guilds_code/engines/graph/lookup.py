@@ -18,27 +18,49 @@ NAMED = "s.name = ? collate nocase and s.name = ?"
 """A condition on the exact name that the index, which folds case, can serve; takes the name twice."""
 NEAR_MAX = 5
 BASES_DEPTH_MAX = 12
+FITTING_MAX = 100
 NAMES_COMPARED_MAX = 20_000
 _MODULE_FILES = frozenset(("__init__", "index", "mod"))
 
 
-def matching(graph: Graph, wanted: str, within: str) -> list[Symbol]:
-    """The symbols that a name or a qualified name fits, most referenced first. `within` is a path prefix."""
+def matching(graph: Graph, wanted: str, within: str) -> tuple[list[Symbol], int]:
+    """The symbols that a name or a qualified name fits, most referenced first, and how many there are; of a great
+    many the first FITTING_MAX. `within` is a path prefix."""
     parts = _parts(wanted)
     if not parts:
-        return []
-    found = graph.symbols(f"{NAMED} and s.type not in {NO_CODE}", (parts[-1], parts[-1]))
-    found = [symbol for symbol in found if symbol.type != "file" and _fits(symbol, parts)]
-    if not found and len(parts) > 1:
-        found = _inherited(graph, parts)
-    if not found:
+        return [], 0
+    found = _by_name(graph, NAMED, (parts[-1], parts[-1]), parts, within)
+    if not found[1] and len(parts) > 1:
+        inherited = [symbol for symbol in _inherited(graph, parts) if below(symbol.path, within)]
+        found = inherited, len(inherited)
+    if not found[1]:
         folded = [part.lower() for part in parts]
-        near = graph.symbols(f"s.name = ? collate nocase and s.type not in {NO_CODE}", (parts[-1],))
-        found = [symbol for symbol in near if symbol.type != "file" and _fits(symbol, folded, fold=True)]
-    if not found:
-        found = _files(graph, wanted, parts)
-    found = [symbol for symbol in found if below(symbol.path, within)]
-    return sorted(found, key=lambda symbol: (-symbol.referenced, symbol.path, symbol.start, symbol.id))
+        found = _by_name(graph, "s.name = ? collate nocase", (parts[-1],), folded, within, fold=True)
+    if not found[1]:
+        files = [symbol for symbol in _files(graph, wanted, parts) if below(symbol.path, within)]
+        found = sorted(files, key=_order), len(files)
+    return found
+
+
+def _by_name(
+    graph: Graph, condition: str, names: tuple[str, ...], parts: list[str], within: str, *, fold: bool = False
+) -> tuple[list[Symbol], int]:
+    kept: list[Symbol] = []
+    total = 0
+    rows = graph.connection.execute(
+        f"select {SYMBOL} where {condition} and s.type not in {NO_CODE} and s.type <> 'file'", names
+    )
+    for symbol in map(Symbol, rows):
+        if below(symbol.path, within) and _fits(symbol, parts, fold):
+            kept.append(symbol)
+            total += 1
+            if len(kept) > 4 * FITTING_MAX:
+                kept = sorted(kept, key=_order)[:FITTING_MAX]
+    return sorted(kept, key=_order)[:FITTING_MAX], total
+
+
+def _order(symbol: Symbol) -> tuple[int, str, int, int]:
+    return -symbol.referenced, symbol.path, symbol.start, symbol.id
 
 
 def at(graph: Graph, path: str, line: int) -> Symbol | None:

@@ -45,14 +45,13 @@ def refresh(root: str, folder: str) -> tuple[Store, Refreshed]:
     """An up-to-date store in `folder` for the repository at `root`. A damaged or foreign store is made anew."""
     from gc import disable, enable, isenabled
 
-    limit, collecting = sys.getrecursionlimit(), isenabled()
-    sys.setrecursionlimit(max(limit, work.RECURSION_LIMIT))
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), work.RECURSION_LIMIT))  # for good: other threads may refresh too
+    collecting = isenabled()
     disable()  # facts hold no cycles; collecting costs a third of the time
     try:
         with Lock(folder):
             return _refreshed(root, folder)
     finally:
-        sys.setrecursionlimit(limit)
         if collecting:
             enable()
 
@@ -328,7 +327,7 @@ class _Refresh:
         self,
         places: dict[str, tuple[int, int, int]],
         path: str,
-        found: list[Any],
+        found: list[Any] | None,
         loose: list[Any],
         on: list[str],
         keys: list[str],
@@ -336,6 +335,10 @@ class _Refresh:
         """Put a file's edges in the place of its old ones."""
         number, base, count = places[path]
         self.forget_edges(base, count)
+        if found is None:
+            reason = "references not understood"
+            self.connection.execute("update file set skipped = ?, resolved = 1 where id = ?", (reason, number))
+            return
         self.connection.execute("delete from depends where file = ?", (number,))
         self.connection.execute("delete from looked where file = ?", (number,))
         rows = []

@@ -149,7 +149,11 @@ class Resolvers:
         row = self._store.connection.execute(
             "select refs from facts join file on id = file where path = ?", (path,)
         ).fetchone()
-        edges = resolver.edges(path, loads(decompress(row[0])))
+        try:
+            edges = resolver.edges(path, loads(decompress(row[0])))
+        except Exception as problem:  # one file that a language fails on is said, the others count
+            print(f"{path}: {type(problem).__name__}: {problem}", file=sys.stderr)
+            return (path, None, [], [], [])
         return (path, list(edges.found.items()), list(edges.loose.items()), list(edges.on), list(edges.keys))
 
     def _resolver(self, language: str) -> Resolver:
