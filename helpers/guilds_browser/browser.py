@@ -200,7 +200,7 @@ class Browser:
     async def unblock(self, tab: Tab, *, reopen: bool = True) -> Tab:
         """Mend a tab that hangs or has crashed; the tab that stands for it now. Says what was done."""
         url = tab.page.url
-        why = "had crashed" if tab.crashed else "did not answer (an endless loop, or a dialog that nobody saw)"
+        why = "had crashed" if tab.crashed else "did not answer (an endless loop, a dialog that nobody saw, or a crash)"
         for again in (reopen, False):
             target_id, done = await self._unblocked(tab, url, reopen=again)
             self._say(f"the tab at {url[:200]} {why}; {done}, so what was typed there is lost")
@@ -277,6 +277,7 @@ class Browser:
         session = self._session = await self._attached.new_browser_cdp_session()
         session.on("Target.targetCreated", self._target_created)
         session.on("Target.targetDestroyed", self._target_destroyed)
+        session.on("Target.targetCrashed", self._target_crashed)
         session.on("Browser.downloadWillBegin", self._download_begins)
         session.on("Browser.downloadProgress", self._download_goes_on)
         self._quiet = True
@@ -300,7 +301,6 @@ class Browser:
         self.signal.set()
 
     def _watch(self, page: Page) -> None:
-        page.on("crash", self._crashed)
         page.on("filechooser", self._chooser_opened)
 
     async def _settle_tabs(self) -> None:
@@ -342,10 +342,9 @@ class Browser:
             del self.happened.closed_tabs[:-EVENTS_MOST]
             self.signal.set()
 
-    def _crashed(self, page: Page) -> None:
-        for tab in self.tabs.values():
-            if tab.page == page:
-                tab.crashed = True
+    def _target_crashed(self, event: dict[str, Any]) -> None:
+        if tab := self.tabs.get(event["targetId"]):
+            tab.crashed = True
         self.signal.set()
 
     def _chooser_opened(self, _: FileChooser) -> None:

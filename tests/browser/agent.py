@@ -57,7 +57,7 @@ class AgentBrowser:
         return self.home.path / ".chrome" / str(self.slot)
 
     @property
-    def socket(self) -> Path:
+    def socket_path(self) -> Path:
         return self.home.runtime / f"browser-{self.slot}.sock"
 
     def call(

@@ -22,7 +22,7 @@ def test_a_call_starts_chrome_on_its_port_and_profile_and_leaves_it_running(own_
 def test_the_socket_is_this_users_alone(own_browser: AgentBrowser) -> None:
     own_browser.go("about:blank")
 
-    assert os.stat(own_browser.socket).st_mode & 0o777 == 0o600
+    assert os.stat(own_browser.socket_path).st_mode & 0o777 == 0o600
 
 
 def test_two_first_calls_at_once_start_one_chrome_and_one_broker(own_browser: AgentBrowser) -> None:
