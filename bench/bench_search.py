@@ -15,7 +15,7 @@ from bench.measure import BIN, home, medians, peak_mib, request, row
 CODE = str(BIN / "guilds-code")
 FILES = 20_000
 FILE_BYTES = 11_000
-FOLDERS = 37
+FOLDERS = 19
 ROUNDS = 5
 
 PYTHON = """def {0}_{1}({2}, {3}=None):

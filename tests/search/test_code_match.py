@@ -141,6 +141,10 @@ def test_an_unknown_language_is_refused_with_the_list(home: AgentHome) -> None:
     assert all(language.name in answer.problems[0]["problem"] for language in LANGUAGES)
 
 
+def test_an_endless_pattern_is_refused(home: AgentHome) -> None:
+    assert home.call("code_match", pattern="$" * 200_000, lang="c").code == "invalid_arguments"
+
+
 def test_a_pattern_that_does_not_parse_is_said_for_each_language(home: AgentHome) -> None:
     home.put("a.py", "def f(): pass\n")
     home.put("a.ts", "function f() {}\n")
@@ -152,6 +156,24 @@ def test_a_pattern_that_does_not_parse_is_said_for_each_language(home: AgentHome
         "pattern does not parse as python",
         "pattern does not parse as typescript",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "pattern", "expected"),
+    [
+        ("a.rs", "fn f() {\n  if a { return }\n}\n", "return", "a.rs:2: return"),
+        ("a.cs", "class A { bool F() { return a == b; } }\n", "$A == $B", "a.cs:1: a == b"),
+        ("a.go", "package a\nfunc f() {\n\tg(a == b)\n}\n", "$A == $B", "a.go:3: a == b"),
+        ("a.c", "int f(int a) { return a + b; }\n", "int $F($$$A) { $$$B }", "a.c:1: int f(int a) { return a + b; }"),
+        ("a.json", '{"name": 1}\n', '{"name": $A}', 'a.json:1: {"name": 1}'),
+    ],
+)
+def test_a_part_of_a_program_that_can_not_stand_alone_is_matched_where_it_stands(
+    home: AgentHome, name: str, source: str, pattern: str, expected: str
+) -> None:
+    home.put(name, source)
+
+    assert _lines(home, pattern)[:2] == [expected, "1 match in 1 file"]
 
 
 def test_several_statements_in_one_pattern_are_said_to_be_that(home: AgentHome) -> None:

@@ -143,9 +143,8 @@ class Reading:
         if rule:
             self.rule, self.problem, self.inside = rule, "", language.context.replace(_HERE, "…")
         elif errors:
-            self.doubt = f"syntax error at {quoted(errors[0].strip() or pattern)}"
-            if innermost.kind() == "ERROR":
-                self.problem = self.problem or self.doubt
+            near = errors[0].strip().replace("µ", "$") if language.stand_in in "$µ" else pattern
+            self.doubt = f"syntax error at {quoted(near or pattern)}"
 
 
 class Found:
@@ -405,7 +404,7 @@ def _in_context(pattern: str, language: Language) -> Any:
     if root.find(kind="ERROR"):
         return None
     node = root
-    while inside := [child for child in node.children() if plain in child.text()]:
+    while inside := [child for child in node.children() if child.is_named() and plain in child.text()]:
         if node.text() == plain and len(node.children()) > 1:
             break
         node = inside[0]

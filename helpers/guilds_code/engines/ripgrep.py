@@ -356,9 +356,10 @@ def _version(program: bytes) -> str:
 def _invalid_pattern(told: str) -> ToolError:
     """The engine's own reason, without its picture of the pattern and its own options."""
     reasons = [line.partition("error: ")[2] for line in told.split("\n") if line.startswith("error: ")]
-    reason = reasons[0] if reasons else told.removeprefix("rg: ").split("\n")[0].strip()
+    reason = (reasons[0] if reasons else told.removeprefix("rg: ").split("\n")[0]).strip(" .")
     return invalid_argument(
-        "pattern", f"is no regular expression that can be searched for: {reason}. Set `fixed` to take it as plain text"
+        "pattern",
+        f"is no regular expression that can be searched for: {reason}. Set `fixed` to take it as plain text",
     )
 
 

@@ -19,15 +19,18 @@ if TYPE_CHECKING:
     from guilds_wire.envelope import Result
     from guilds_wire.paths import Located
 
+PATTERN_MAX_CHARACTERS = 10_000
 _NAMES_WITH_A_DOLLAR = ("bash", "php")
 
 
 def code_match(call: Call, pattern: str, path: str, limit: int, lang: str | None = None) -> Result:
     """List what the pattern matches below `path`, in files of `lang`, or of every language by the names' endings.
 
-    Raises ToolError: `invalid_arguments` for an unknown language, those of Workspace.locate, `not_a_file`,
-    `unavailable`, `engine_failed`.
+    Raises ToolError: `invalid_arguments` for a pattern or language that can't be taken, those of Workspace.locate,
+    `not_a_file`, `unavailable`, `engine_failed`.
     """
+    if len(pattern) > PATTERN_MAX_CHARACTERS:
+        raise invalid_argument("pattern", f"is too long: it has over {PATTERN_MAX_CHARACTERS} characters")
     language = None if lang is None else _language(lang)
     with call.workspace.locate(path) as located:
         search = _Search(call, located, pattern, language)
@@ -152,6 +155,8 @@ class _Search:
                 told.append(f"pattern does not parse as {name}: {problem}")
             elif name in self._as_calls and name in matched:
                 told.append(f"[{name}: by itself the pattern is a type conversion; read as a call in a function body]")
+            elif reading.doubt:
+                told.append(f"[{name}: the pattern has a {reading.doubt}; it may match less than was meant]")
             elif reading.inside:
                 told.append(f"[{name}: the pattern was read inside `{reading.inside}`]")
         return told
