@@ -53,6 +53,8 @@ NAME_MAX_CHARACTERS = 120
 RESULT_BYTES_LEAST = 256
 INTERRUPTED = "interrupted"
 ESCAPE = "\x1b"
+ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
+"""A control sequence, a system command, or another escape sequence (ECMA-48)."""
 
 
 @dataclass(slots=True)
@@ -270,7 +272,13 @@ class Run:
         whole = well_formed(text)
         if len(whole) != len(text):
             cuts = [len(well_formed(text[:cut])) for cut in cuts]
-        return self._redactor.redact(whole, cuts)
+        shown = self._redactor.redact(whole, cuts)
+        if ESCAPE in shown:
+            # A file may hold escape sequences, which stay, unless a secret shows once they are gone.
+            bare = ESCAPE_SEQUENCE.sub("", shown)
+            redacted = self._redactor.redact(bare)
+            return shown if redacted == bare else redacted
+        return shown
 
     def _offered(self) -> dict[str, tuple[Tool, Schema]]:
         """The tools of this moment by name, each with its lowered schema."""

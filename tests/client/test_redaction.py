@@ -16,7 +16,7 @@ from guilds_client.redaction import Redactor
 # Secrets are of characters that the text around them and the markers do not have: what is left of one is seen.
 VALUES = st.text(st.sampled_from("ABCXYZ0189+/=_~!'\"\\\n\t& %éß漢🔑"), min_size=4, max_size=40).filter(str.strip)
 FILLER = st.text(st.sampled_from("abc xyz.,;\n"), max_size=30)
-MARKER = "\n[… n bytes left out …]\n"
+MARKER = "[… n bytes left out …]"
 
 
 def in_base64(value: str, before: int) -> str:

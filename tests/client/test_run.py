@@ -359,6 +359,15 @@ async def test_escape_sequences_are_gone_before_secrets_are_looked_for() -> None
 
 
 @asynchronous
+async def test_escape_sequences_in_a_file_hide_no_secret_and_stay_where_there_is_none() -> None:
+    split = await a_run(envelope("1\ta hun\x1b[31mter22"), secrets={"KEY": "hunter22"}).call("shell_status", {})
+    plain = await a_run(envelope("1\ta \x1b[31mred"), secrets={"KEY": "hunter22"}).call("shell_status", {})
+
+    assert split.content.startswith("1\ta [redacted:KEY]\n")
+    assert plain.content.startswith("1\ta \x1b[31mred\n")
+
+
+@asynchronous
 async def test_the_filter_comes_first_and_is_recorded_by_name() -> None:
     def upper(text: str) -> str:
         return text.upper()
