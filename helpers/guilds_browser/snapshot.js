@@ -47,7 +47,7 @@ const ARIA_ROLES = new Set(('alert alertdialog application article banner blockq
   'form generic grid gridcell group heading img image insertion link list listbox listitem log main marquee math menu ' +
   'menubar menuitem menuitemcheckbox menuitemradio meter navigation none note option paragraph presentation ' +
   'progressbar radio radiogroup region row rowgroup rowheader scrollbar search searchbox separator slider spinbutton ' +
-  'status strong subscript superscript suggestion switch tab table tablist tabpanel term textbox time timer toolbar ' +
+  'status strong subscript superscript suggestion switch tab table tablist tabpanel term textbox timer toolbar ' +
   'tooltip tree treegrid treeitem').split(' '))
 const INTERACTIVE = new Set(('button link textbox searchbox checkbox radio combobox listbox menuitem menuitemcheckbox ' +
   'menuitemradio option slider spinbutton switch tab treeitem summary date time month week datetime color file ' +
@@ -57,7 +57,7 @@ const NAMED_BY_CONTENT = new Set(('button link checkbox radio menuitem menuitemc
 const NEVER_NAMED = new Set('generic paragraph none code emphasis strong deletion insertion subscript superscript'.split(' '))
 /* Structure that is worth a line only for what is in it. */
 const TRANSPARENT = new Set(('generic none paragraph rowgroup code emphasis strong deletion insertion subscript ' +
-  'superscript time caption blockquote legend').split(' '))
+  'superscript caption blockquote legend').split(' '))
 /* Structure that is dropped when it has no name and one child. */
 const COLLAPSED = new Set('listitem cell gridcell term definition figure group document article'.split(' '))
 const INPUT_ROLES = {
@@ -73,7 +73,7 @@ const TAG_ROLES = {
   h6: 'heading', figure: 'figure', hr: 'separator', progress: 'progressbar', meter: 'meter', output: 'status',
   details: 'group', fieldset: 'group', p: 'paragraph', iframe: 'iframe', frame: 'iframe', video: 'video',
   audio: 'audio', canvas: 'canvas', math: 'math', blockquote: 'blockquote', code: 'code', em: 'emphasis',
-  strong: 'strong', del: 'deletion', ins: 'insertion', sub: 'subscript', sup: 'superscript', time: 'time',
+  strong: 'strong', del: 'deletion', ins: 'insertion', sub: 'subscript', sup: 'superscript',
   caption: 'caption', legend: 'legend',
 }
 const SECTIONING = 'article, aside, main, nav, section, [role=article], [role=complementary], [role=main], [role=navigation], [role=region]'
