@@ -9,6 +9,8 @@ from typing import Any
 from guilds_client.native import native_tools
 from guilds_client.tool import Handler, OutputFilter, Predicate, Tool, always
 
+NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
+
 
 class Registry:
     """The tools by name, in the order in which they were added; the helpers' own come first."""
@@ -25,10 +27,10 @@ class Registry:
 
     def tool(
         self,
-        *,
-        parameters: Mapping[str, Any],
         name: str | None = None,
         description: str | None = None,
+        parameters: Mapping[str, Any] = NO_PARAMETERS,
+        *,
         output_filter: OutputFilter | None = None,
         offered: Predicate = always,
     ) -> Callable[[Handler], Handler]:

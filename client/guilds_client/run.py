@@ -50,7 +50,7 @@ TOOL_RESULT_VARIABLE = "TOOL_RESULT_MAX_BYTES"
 TOOL_RESULT_MAX_BYTES = 65_536
 CALLS_AT_ONCE = 8
 NAME_MAX_CHARACTERS = 120
-RESULT_BYTES_LEAST = 256
+RESULT_BYTES_LEAST = 16
 INTERRUPTED = "interrupted"
 ESCAPE = "\x1b"
 ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
@@ -106,7 +106,7 @@ class Run:
         self.helpers = HelperClient(sandbox)
         self._redactor = Redactor(secrets)
         self._tokens = TokenFile(sandbox, tokens, token_source, self._redactor)
-        self._result_max_bytes = tool_result_max_bytes or _result_max_bytes()
+        self._result_max_bytes = _result_max_bytes(tool_result_max_bytes)
         self._calls: list[_Call] = []
         self._schemas: dict[str, tuple[object, Schema | None]] = {}
         self._at_once = asyncio.Semaphore(CALLS_AT_ONCE)
@@ -358,10 +358,13 @@ def _cancel_later() -> None:
     asyncio.get_running_loop().call_soon(deliver)
 
 
-def _result_max_bytes() -> int:
-    text = os.environ.get(TOOL_RESULT_VARIABLE) or str(TOOL_RESULT_MAX_BYTES)
+def _result_max_bytes(asked: int | None) -> int:
+    """The cap that a host or the environment asks for. Raises ValueError for one that holds nothing."""
+    name, text = TOOL_RESULT_VARIABLE, os.environ.get(TOOL_RESULT_VARIABLE) or str(TOOL_RESULT_MAX_BYTES)
+    if asked is not None:
+        name, text = "tool_result_max_bytes", str(asked)
     if not text.isascii() or not text.isdigit() or int(text) < RESULT_BYTES_LEAST:
-        raise ValueError(f"{TOOL_RESULT_VARIABLE} is {text!r}; it is a number of bytes, at least {RESULT_BYTES_LEAST}")
+        raise ValueError(f"{name} is {text!r}; it is a number of bytes, at least {RESULT_BYTES_LEAST}")
     return int(text)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -24,17 +25,26 @@ class DockerSandbox(ProcessSandbox):
 
     def __init__(self, name: str) -> None:
         super().__init__()
+        self._docker = library("docker", EXTRA)
         self._name = name
-        with _engine_errors(name):
-            self._api = library("docker", EXTRA).from_env().api
+        self._engine: Any = None
+        self._connecting = threading.Lock()
 
     async def _start(self, argv: Sequence[str], env: Mapping[str, str], stdin_bytes: int | None) -> Process:
         told = header(argv, env, stdin_bytes)
-        return await RemoteProcess.open(lambda: _ExecStream(self._api, self._name, supervised(self.python), told))
+        return await RemoteProcess.open(lambda: self._connect(told))
 
     async def close(self) -> None:
         await super().close()
-        await asyncio.to_thread(self._api.close)
+        if self._engine is not None:
+            await asyncio.to_thread(self._engine.close)
+
+    def _connect(self, told: bytes) -> Stream:
+        """Start a supervisor in the container; in a thread, since an engine may take its time to answer."""
+        with self._connecting, _engine_errors(self._name):
+            if self._engine is None:
+                self._engine = self._docker.from_env().api
+        return _ExecStream(self._engine, self._name, supervised(self.python), told)
 
 
 class _ExecStream(Stream):

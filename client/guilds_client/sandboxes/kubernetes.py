@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import socket
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -27,20 +28,13 @@ class KubernetesSandbox(ProcessSandbox):
 
     def __init__(self, namespace: str, pod: str, container: str | None = None) -> None:
         super().__init__()
-        config = library("kubernetes.config", EXTRA)
-        self._configuration = library("kubernetes.client", EXTRA).Configuration()
-        try:
-            # `load_config` would do as much, and print what it does.
-            file = os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
-            if "KUBECONFIG" in os.environ or os.path.exists(file):
-                config.load_kube_config(file, client_configuration=self._configuration)
-            else:
-                config.load_incluster_config(client_configuration=self._configuration)
-        except (config.ConfigException, OSError) as problem:
-            raise SandboxUnavailableError(f"No cluster is configured ({problem}); set KUBECONFIG.") from None
+        self._config = library("kubernetes.config", EXTRA)
+        self._client = library("kubernetes.client", EXTRA)
         self._name = "/".join(filter(None, (namespace, pod, container)))
         self._path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/exec"
         self._container = [("container", container)] if container else []
+        self._configuration: Any = None
+        self._connecting = threading.Lock()
 
     @classmethod
     def at(cls, place: str) -> KubernetesSandbox:
@@ -55,11 +49,28 @@ class KubernetesSandbox(ProcessSandbox):
         return await RemoteProcess.open(lambda: self._connect(told))
 
     def _connect(self, told: bytes) -> Stream:
+        """Start a supervisor in the pod; in a thread, since whoever gives the credentials may take their time."""
+        with self._connecting:
+            if self._configuration is None:
+                self._configuration = self._configured()
         streams = [("stdin", "true"), ("stdout", "true"), ("stderr", "true"), ("tty", "false")]
         query = [("command", supervised(self.python)), *self._container, *streams]
         stream = _ExecStream(self._configuration, self._name, self._path, query)
         stream.send(told)
         return stream
+
+    def _configured(self) -> Any:
+        """Where the cluster is, and who asks. `load_config` would do as much, and print what it does."""
+        configuration = self._client.Configuration()
+        file = os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
+        try:
+            if "KUBECONFIG" in os.environ or os.path.exists(file):
+                self._config.load_kube_config(file, client_configuration=configuration)
+            else:
+                self._config.load_incluster_config(client_configuration=configuration)
+        except (self._config.ConfigException, OSError) as problem:
+            raise SandboxUnavailableError(f"No cluster is configured ({problem}); set KUBECONFIG.") from None
+        return configuration
 
 
 class _ExecStream(Stream):
