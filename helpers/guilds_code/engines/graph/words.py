@@ -23,14 +23,18 @@ COMMON = frozenset(
 )  # fmt: skip
 """Words of a question that say nothing about what is looked for."""
 
+KNOWN_MAX = 200_000
+"""Identifiers whose folding is kept; they repeat, but a worker's memory is bounded."""
+
 _folded: dict[str, str] = {}
+_of_bytes: dict[bytes, tuple[str, ...]] = {}
 
 
 def fold(identifier: str) -> str:
     """The words of an identifier, lower case, endings folded, with blanks between them."""
     found = _folded.get(identifier)
     if found is None:
-        if len(_folded) > 200_000:
+        if len(_folded) > KNOWN_MAX:
             _folded.clear()
         found = _folded[identifier] = " ".join(stem(word) for word in split(identifier))
     return found
@@ -110,7 +114,7 @@ def documents(source: bytes, facts: Facts, path: str, body_words: int) -> list[t
     name = path.rpartition("/")[2]
     found = [(_name_words(name.partition(".")[0]), where, "", _body_words(bodies[0], body_words))]
     for number, definition in enumerate(facts.defs, 1):
-        doc = " ".join(map(stem, split(definition[7]))) if definition[7] else ""
+        doc = " ".join(map(fold, definition[7].split()))
         found.append((_name_words(definition[1]), where, doc, _body_words(bodies[number], body_words)))
     return found
 
@@ -120,10 +124,15 @@ def _name_words(name: str) -> str:
 
 
 def _body_words(identifiers: set[bytes], most: int) -> str:
-    words: dict[str, None] = {}
-    for identifier in sorted(identifiers):
-        for word in fold(identifier.decode("utf-8", "replace")).split(" "):
-            words[word] = None
-        if len(words) > most:
-            break
-    return " ".join(words)
+    """The first words in alphabetical order, so that the same body always gives the same."""
+    words: set[str] = set()
+    for identifier in identifiers:
+        words.update(_of_bytes.get(identifier) or _folded_bytes(identifier))
+    return " ".join(sorted(words)[:most])
+
+
+def _folded_bytes(identifier: bytes) -> tuple[str, ...]:
+    if len(_of_bytes) > KNOWN_MAX:
+        _of_bytes.clear()
+    found = _of_bytes[identifier] = tuple(fold(identifier.decode("utf-8", "replace")).split(" "))
+    return found

@@ -69,15 +69,15 @@ _parser: Any = None
 class _Python(Walk):
     def visit(self, node: Node, scope: int) -> None:
         """Walk a statement or an expression."""
-        kind = node.type
-        if kind in _SILENT:
-            return
-        method = _VISIT.get(kind)
-        if method is not None:
-            method(self, node, scope)
-        else:
-            for child in node.named_children:
-                self.visit(child, scope)
+        _VISIT.get(node.type, _Python.deeper)(self, node, scope)
+
+    def deeper(self, node: Node, scope: int) -> None:
+        """Walk what a node without a meaning of its own holds."""
+        for child in node.named_children:
+            _VISIT.get(child.type, _Python.deeper)(self, child, scope)
+
+    def silent(self, node: Node, scope: int) -> None:
+        """Nothing in it refers to anything."""
 
     def visit_all(self, nodes: list[Node], scope: int) -> None:
         for node in nodes:
@@ -730,6 +730,7 @@ _VISIT = {
     "return_statement": _Python.return_,
     "yield": _Python.yield_,
     **dict.fromkeys(_COMPREHENSIONS, _Python.comprehension),
+    **dict.fromkeys(_SILENT, _Python.silent),
 }
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SIGNATURE_MAX_CHARACTERS = 300
 DOC_MAX_CHARACTERS = 400
 """Enough for the first paragraph; the first line is what answers show."""
+TEXTS_MAX = 100_000
+"""Names that are kept decoded; they repeat, but a worker's memory is bounded."""
 DEPTH_MAX = 16
 """How deeply an expression is described; what is nested deeper stays unknown."""
 
@@ -36,7 +38,8 @@ class Walk:
 
     def text(self, node: Node) -> str:
         """The node's source, interned, since names repeat over all files."""
-        return intern(self.source[node.start_byte : node.end_byte].decode("utf-8", "replace"))
+        piece = self.source[node.start_byte : node.end_byte]
+        return _texts.get(piece) or _interned(piece)
 
     def open_scope(self, parent: int, definition: int, kind: str) -> int:
         """A new scope's number."""
@@ -109,6 +112,16 @@ class Walk:
             if len(lines) > 40:
                 break
         return plain_comment("\n".join(reversed(lines)))
+
+
+_texts: dict[bytes, str] = {}
+
+
+def _interned(piece: bytes) -> str:
+    if len(_texts) > TEXTS_MAX:
+        _texts.clear()
+    found = _texts[piece] = intern(piece.decode("utf-8", "replace"))
+    return found
 
 
 def one_line(source: bytes) -> str:
