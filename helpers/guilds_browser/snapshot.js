@@ -316,6 +316,9 @@ const isClickable = (el, parent) => {
 /* A label's words are the name of its control, which is shown with it. */
 const namesControl = (el) => tagOf(el) === 'label' && !!el.control && !authorName(el.control) && isShown(el.control)
 
+/* A caption's words are the name of what it is in. */
+const namesParent = (el) => ['caption', 'legend', 'figcaption'].includes(tagOf(el)) && !!el.parentElement && !authorName(el.parentElement)
+
 const isDisabled = (el) => el.matches(':disabled') || !!el.closest('[aria-disabled=true]')
 
 // ---- refs
@@ -391,12 +394,14 @@ class Walk {
       text = ''
       if (words) entry.kids.push(new Text(words, parentElement, entry))
     }
+    const shut = node.nodeType === 1 && tagOf(node) === 'details' && !node.open
     for (const child of childrenOf(node)) {
-      if (child.nodeType === 3) { if (!quiet) text += child.nodeValue; continue }
+      if (child.nodeType === 3) { if (!quiet && !shut) text += child.nodeValue; continue }
       if (child.nodeType !== 1) continue
       const tag = tagOf(child)
       if (SKIPPED.has(tag)) continue
       if (tag === 'br') { text += ' '; continue }
+      if (shut && tag !== 'summary') continue
       this.visited++
       if (this.inSight && this.isFar(child)) { this.pruned = true; continue }
       if (depth > 400 || child.getAttribute('aria-hidden') === 'true' || child.inert) continue
@@ -421,7 +426,7 @@ class Walk {
           if (!hasElements(child) && !namesControl(child)) { text += child.textContent; continue }
           put()
         }
-        this.into(entry, child, child, depth + 1, quiet || hidden && !child.firstElementChild || namesControl(child))
+        this.into(entry, child, child, depth + 1, quiet || (hidden && !child.firstElementChild) || namesControl(child) || namesParent(child))
         continue
       }
       put()
@@ -452,6 +457,8 @@ const contains = (outer, inner) => {
   return false
 }
 
+const SAYS_ENOUGH = new Set('image heading separator progressbar meter status alert video audio canvas math'.split(' '))
+
 /* Leave out the structure that says nothing: empty, or without a name around a single child. */
 const collapse = (entry) => {
   const kids = []
@@ -460,7 +467,8 @@ const collapse = (entry) => {
     collapse(kid)
     if (!kid.acts && !kid.scrolls && kid.role !== 'iframe') {
       const bare = !authorName(kid.el)
-      if (!kid.kids.length && bare && !['image', 'heading', 'separator', 'progressbar', 'meter', 'status', 'alert', 'video', 'audio', 'canvas'].includes(kid.role)) continue
+      if (!kid.kids.length && bare && !SAYS_ENOUGH.has(kid.role) && !(NAMED_BY_CONTENT.has(kid.role) && nameOf(kid.el, kid.role))) continue
+      if (kid.role === 'image' && NAMED_BY_CONTENT.has(entry.role)) continue  // its words are in that name
       if (kid.role === 'separator' || (kid.role === 'image' && !nameOf(kid.el, 'image'))) continue
       if (kid.kids.length === 1 && bare && COLLAPSED.has(kid.role) && !nameOf(kid.el, kid.role)) {
         kid.kids[0].parent = entry
@@ -538,8 +546,13 @@ const describe = (el, role = roleOf(el)) => {
   return {role: shownRole(el, role, acts || !isPanel(el), isPanel(el)), name: cut(name)}
 }
 
+/* Items of a list and rows of a table have no line of their own: a dash before their first part tells where one begins. */
+const isBullet = (entry) => (entry.role === 'listitem' || entry.role === 'row') && !entry.acts && !entry.scrolls &&
+  entry.kids.length > 0 && !authorName(entry.el)
+
 const lineOf = (entry, options) => {
   if (entry instanceof Text) return quoted(entry.text, options.full ? FULL_TEXT_MOST : TEXT_MOST)
+  if (isBullet(entry)) return '-'
   const {el, role} = entry
   const needsRef = entry.acts || entry.scrolls || role === 'iframe'
   let name = nameOf(el, role)
@@ -669,11 +682,19 @@ const fill = (entries, options) => {
 
 const linesOf = (root) => {
   const lines = [], frames = []
+  let dash = ''
   const put = (entry, depth) => {
     for (const kid of entry.kids) {
       if (!kid.taken) continue
+      if (kid.line === '-' && isBullet(kid)) {
+        if (!kid.kids.some((each) => each.taken)) continue
+        dash += '- '
+        put(kid, depth + 1)
+        continue
+      }
       if (kid.role === 'iframe' && frames.length < FRAMES_MOST) frames.push([lines.length, depth + 1, kept.numbers.get(kid.el)])
-      lines.push(' '.repeat(depth) + kid.line)
+      lines.push(' '.repeat(dash ? depth - 1 : depth) + dash + kid.line)
+      dash = ''
       if (kid.kids) put(kid, depth + 1)
     }
   }

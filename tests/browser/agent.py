@@ -26,7 +26,7 @@ SLOTS = range(700, 1700)
 AT_ONCE_SECONDS = 4.0
 """Sooner than the 5 s after which an act would give up."""
 
-NODE = re.compile(r'^ *(?:(e\d+) )?([a-z]+)(?: "((?:[^"\\]|\\.)*)")?(.*)$', re.MULTILINE)
+NODE = re.compile(r'^ *(?:- )*(?:(e\d+) )?([a-z]+)(?: "((?:[^"\\]|\\.)*)")?(.*)$', re.MULTILINE)
 
 
 USED: list[int] = []

@@ -92,8 +92,13 @@ COMPARED = frozenset(
         "table",
         "tablist",
         "menu",
+        "columnheader",
+        "rowheader",
     ]
 )
+
+NAMED_BY_CONTENT = frozenset({"link", "button"})
+"""A picture in one of these is told by its name, and is not told again."""
 
 FIELDS = frozenset(["combobox", "listbox", "MenuListPopup", "spinbutton", "Date", "InputTime", "ColorWell", "textbox"])
 
@@ -126,9 +131,15 @@ def chromes_nodes(browser: AgentBrowser) -> Counter[tuple[str, str]]:
         role = OUR_ROLE.get(node.get("role", {}).get("value", ""), node.get("role", {}).get("value", ""))
         if node.get("ignored") or role not in COMPARED or is_inside_field(tree, node):
             continue
+        if role == "image" and parent_role(tree, node) in NAMED_BY_CONTENT:
+            continue
         name = shown(node.get("name", {}).get("value", ""))
         found[role, name.replace("\\", "\\\\").replace('"', '\\"')] += 1
     return found
+
+
+def parent_role(tree: dict[str, dict[str, Any]], node: dict[str, Any]) -> str:
+    return str(tree.get(node.get("parentId", ""), {}).get("role", {}).get("value", ""))
 
 
 def is_inside_field(tree: dict[str, dict[str, Any]], node: dict[str, Any]) -> bool:

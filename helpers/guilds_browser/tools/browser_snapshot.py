@@ -29,7 +29,7 @@ FULL_SECONDS = 20.0
 
 LAST_LINE_BYTES = 200
 
-_REF_LINE = re.compile(r'^ *e(\d+) (\S+(?: "(?:[^"\\]|\\.)*")?)')
+_REF_LINE = re.compile(r'^ *(?:- )*e(\d+) (\S+(?: "(?:[^"\\]|\\.)*")?)')
 
 
 async def browser_snapshot(call: BrowserCall, full: bool, target: str | None = None) -> tuple[str, list[int]]:
