@@ -27,11 +27,15 @@ bench: setup ## run every benchmark
 	@for bench in $$(grep -l '^if __name__ == ' bench/*.py); do \
 		echo "$$bench"; $(BIN)/python -m "bench.$$(basename "$$bench" .py)" || exit; done
 
-lock: ## renew requirements/dev.txt with the newest releases that pyproject.toml allows
+lock: ## renew requirements/*.txt with the newest releases that pyproject.toml allows
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	$(PYTHON) -m venv "$$folder" && "$$folder/bin/pip" install -q uv==0.13.9 && \
-	"$$folder/bin/uv" pip compile -q --universal --python-version 3.11 --generate-hashes --upgrade \
-		--custom-compile-command "make lock" --all-extras pyproject.toml -o requirements/dev.txt
+	lock() { "$$folder/bin/uv" pip compile -q --universal --python-version 3.11 --generate-hashes --upgrade \
+		--custom-compile-command "make lock" "$$@"; } && \
+	lock --all-extras pyproject.toml -o requirements/dev.txt && \
+	lock --extra code pyproject.toml -o requirements/code.txt && \
+	lock --extra code --extra browser pyproject.toml -o requirements/sandbox.txt && \
+	sed -n 's/^requires = \["\(.*\)"\]/\1/p' pyproject.toml | lock - -o requirements/build.txt
 
 clean: ## remove what the other targets made
 	@rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -56,11 +56,12 @@ class Listing:
 class Names:
     """Paths below a searched folder as the reader is shown them: as he named the folder, from where he is."""
 
-    __slots__ = ("_base", "_call")
+    __slots__ = ("_base", "_call", "real")
 
     def __init__(self, call: Call, located: Located, path: str) -> None:
         named = os.path.normpath(os.path.join(call.workspace.directory, os.fsencode(path)))
         self._call = call
+        self.real = located.real
         try:
             same = os.path.samestat(os.stat(named), located.status)
         except OSError:

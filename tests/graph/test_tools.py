@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from guilds_code.engines.graph.symbols import grouped
 from guilds_wire.errors import ToolError
 from tests.graph.conftest import Repository
 
@@ -192,8 +191,8 @@ def test_find_ranks_tests_lower_unless_they_are_asked_for(repository: Repository
         }
     )
 
-    assert repository.find("parse money").text.startswith("repos/one/money.py")
-    assert repository.find("test parse money").text.startswith("repos/one/tests/test_a.py")
+    assert repository.find("money parsing").text.startswith("repos/one/money.py")
+    assert repository.find("test money parsing").text.startswith("repos/one/tests/test_a.py")
 
 
 def test_find_stays_below_the_folder_that_is_named(shop: Repository) -> None:
@@ -224,28 +223,6 @@ def test_several_repositories_and_none_named_is_refused_with_their_names(graph_h
 
     assert caught.value.code == "invalid_arguments"
     assert "one, two" in caught.value.message
-
-
-def test_hits_are_grouped_under_their_symbols_most_referenced_first(shop: Repository) -> None:
-    shop.put({"shop/more.py": "from shop.store import Store\n\n\ndef more(s: Store):\n    s.put(1, 2)\n"})
-    root = str(shop.path)
-    hits = [
-        (f"{root}/shop/app.py", 18, 'self.store.put("cart", self.lines)'),
-        (f"{root}/shop/store.py", 2, "def put(self, key, value):"),
-        (f"{root}/shop/app.py", 1, '"""Orders."""'),
-    ]
-
-    text = grouped(shop.call(), "repos/one", hits).text
-
-    assert text.split("\n") == [
-        "repos/one/shop/store.py:2–3  method Store.put  (referenced in 2 files)",
-        "  2: def put(self, key, value):",
-        "repos/one/shop/app.py:17–18  method Cart.save  (referenced in 1 file)",
-        '  18: self.store.put("cart", self.lines)',
-        "repos/one/shop/app.py  (outside any symbol)",
-        '  1: """Orders."""',
-        "3 matching lines in 3 places",
-    ]
 
 
 def test_the_same_tree_gives_the_same_answer_byte_for_byte(shop: Repository) -> None:

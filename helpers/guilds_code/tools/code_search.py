@@ -6,22 +6,26 @@ import os
 import time
 
 from guilds_code.engines.ignore_rules import Globs
-from guilds_code.engines.ripgrep import NONE, Query, Ripgrep
+from guilds_code.engines.ripgrep import NONE, Hits, Query, Ripgrep
 from guilds_code.hits import Listing, Names, Watch, clipped, counted, totals
-from guilds_wire.errors import ToolError, quoted
+from guilds_wire.errors import quoted
 from guilds_wire.schema import invalid_argument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from guilds_code.engines.ripgrep import Hits, Line
+    from guilds_code.engines.graph.symbols import Group
+    from guilds_code.engines.ripgrep import Line
     from guilds_wire.call import Call
     from guilds_wire.envelope import Result
 
 FILES_MOST = 30
 LINES_MOST = 40
 MATCHES_OF_A_FILE_MOST = 10
+GROUPS_MOST = 20
+LINES_OF_A_GROUP_MOST = 5
+MATCHES_MOST = 10**9
 SHOW_SECONDS = 5
 """How long the lines to show may take to read, once all files were counted or the time for that was up."""
 
@@ -43,13 +47,12 @@ def code_search(
     glob: str | None = None,
     limit: int | None = None,
 ) -> Result:
-    """Search below `path`: `files` counts the matching lines of each file, `content` shows them.
+    """Search below `path`: `files` counts the matching lines of each file, `content` shows them, `symbols` groups
+    them by the functions and classes that they stand in.
 
     Raises ToolError: `invalid_arguments` for a pattern or glob, those of Workspace.locate, `not_a_file`,
     `unavailable`, `engine_failed`.
     """
-    if mode == "symbols":
-        raise ToolError("unavailable", "mode symbols is not part of this version; use mode content.")
     query = Query(pattern, fixed=fixed, ignore_case=ignore_case)
     files_mode = mode == "files"
     most = min(limit or LINES_MOST, FILES_MOST if files_mode else LINES_MOST)
@@ -69,6 +72,8 @@ def code_search(
             if glob and not searched:
                 told.append(f"no file there matches the glob {quoted(glob)}")
             left = ""
+        elif mode == "symbols":
+            left = _show_symbols(listing, names, call, engine, query, found)
         elif files_mode:
             left = _show_files(listing, names, found)
         else:
@@ -131,6 +136,52 @@ def _show_files(listing: Listing, names: Names, found: _Found) -> str:
         return ""
     listing.left_out()
     return f" ({counted(found.files - shown, 'file')} left out)"
+
+
+def _show_symbols(listing: Listing, names: Names, call: Call, engine: Ripgrep, query: Query, found: _Found) -> str:
+    """List the first groups of the matches; what to say of those left out."""
+    from guilds_code.engines.graph.choose import choose
+    from guilds_code.engines.graph.graph import open_graph
+    from guilds_code.engines.graph.symbols import grouped
+
+    chosen = choose(call, os.fsdecode(names.real))
+    start = os.fsencode(chosen.within)
+    hits = {os.path.join(start, below) if below else start: numbers for below, numbers in engine.line_numbers(query)}
+    with open_graph(chosen.root, chosen.home) as graph:
+        groups = grouped(graph, ((os.fsdecode(path), numbers) for path, numbers in hits.items()))
+    first = groups[:GROUPS_MOST]
+    below = {group.path: os.path.relpath(os.fsencode(group.path), start or b".") for group in first}
+    below = {path: b"" if name == b"." else name for path, name in below.items()}
+    texts = _texts(engine, query, first, below)
+    shown = 0
+    for group in first:
+        if not listing.add(group.heading(names.shown(below[group.path]))):
+            break
+        for number in group.numbers[:LINES_OF_A_GROUP_MOST]:
+            if not listing.add(f"  {number}: ", *texts.get((group.path, number), ("", []))):
+                break
+            shown += 1
+        if len(group.numbers) > LINES_OF_A_GROUP_MOST:
+            listing.left_out()
+            listing.add(f"  … {len(group.numbers) - LINES_OF_A_GROUP_MOST} more in it")
+    left = found.matches - shown
+    told = f", in {counted(len(groups), 'place')}"
+    return f"{told} ({counted(left, 'match', 'matches')} left out)" if left > 0 else told
+
+
+def _texts(
+    engine: Ripgrep, query: Query, groups: list[Group], below: dict[str, bytes]
+) -> dict[tuple[str, int], tuple[str, list[int]]]:
+    """The lines that the groups show, by file and number, clipped around their match, with the cuts in them."""
+    wanted = {(group.path, number) for group in groups for number in group.numbers[:LINES_OF_A_GROUP_MOST]}
+    paths = {name: path for path, name in below.items()}
+    texts: dict[tuple[str, int], tuple[str, list[int]]] = {}
+    for line in engine.lines(query, [Hits(name, 0) for name in paths], MATCHES_MOST, 0):
+        key = (paths[line.hits.path], line.number)
+        if key in wanted and key not in texts:
+            text = line.text.lstrip()
+            texts[key] = clipped(text, max(0, (line.at or 0) - (len(line.text) - len(text))))
+    return texts
 
 
 class _Content:

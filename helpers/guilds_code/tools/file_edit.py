@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from guilds_code import changes
+from guilds_code.numbered import numbered, shown_line
 from guilds_wire import lean
 from guilds_wire.envelope import Result
 from guilds_wire.errors import ToolError
 from guilds_wire.replace import open_target
 from guilds_wire.schema import invalid_argument
-
-from guilds_code import changes
-from guilds_code.numbered import numbered, shown_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

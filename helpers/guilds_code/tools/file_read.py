@@ -5,14 +5,13 @@ from __future__ import annotations
 import codecs
 import os
 
+from guilds_code import reads
+from guilds_code.file_kinds import LOOKED_AT_BYTES, binary_type, byte_order_mark
+from guilds_code.numbered import LineRange, numbered
 from guilds_wire import lean
 from guilds_wire.envelope import Result
 from guilds_wire.errors import ToolError, io_error
 from guilds_wire.paths import shown_bytes
-
-from guilds_code import reads
-from guilds_code.file_kinds import LOOKED_AT_BYTES, binary_type, byte_order_mark
-from guilds_code.numbered import LineRange, numbered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

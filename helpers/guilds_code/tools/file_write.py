@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from guilds_code import changes
+from guilds_code.numbered import count_lines
 from guilds_wire import lean
 from guilds_wire.envelope import Result
 from guilds_wire.replace import open_target
-
-from guilds_code import changes
-from guilds_code.numbered import count_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 from guilds_code.engines.graph.graph import open_graph
 from guilds_code.engines.graph.lookup import NAMED, NO_CODE, module_name
 from guilds_code.engines.graph.store import RELATIONS
+from guilds_wire.errors import ToolError
 from guilds_wire.lean import dumps
+from guilds_wire.places import Places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +20,21 @@ if TYPE_CHECKING:
 
 NAME_ONLY_TARGETS_MAX = 8
 """A reference by name alone is given as edges to the symbols of that name while they are no more than this."""
+
+
+def export_by_hand(words: list[str]) -> int:
+    """Print the graph of the folder that was named; 0, 1 after an error, 2 after wrong usage."""
+    if len(words) != 1 or words[0].startswith("-"):
+        print("usage: guilds-code graph-export FOLDER", file=sys.stderr)
+        return 2
+    try:
+        places = Places.from_environment()
+        for line in graph_export(os.path.realpath(words[0]), os.fsdecode(places.home)):
+            print(line)
+    except ToolError as error:
+        print(f"error: {error.message}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def graph_export(folder: str, home: str) -> Iterator[str]:

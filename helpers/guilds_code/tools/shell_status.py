@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from guilds_code.background import BackgroundCommand, all_commands
+from guilds_code.background import stop as end
 from guilds_wire.envelope import Result
 from guilds_wire.errors import ToolError, clip, quoted
 from guilds_wire.output import clean
 from guilds_wire.paths import shown_bytes
 from guilds_wire.schema import invalid_argument
-
-from guilds_code.background import BackgroundCommand, all_commands
-from guilds_code.background import stop as end
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
