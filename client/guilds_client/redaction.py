@@ -40,14 +40,17 @@ class Redactor:
         self._names: dict[bytes, str] = {}
         self._tiers: list[_Tier] = []
         self._pieces = _Pieces([])
-        for name, value in (secrets or {}).items():
-            self._take(name, value)
-        self._prepare()
+        self.add(secrets or {})
 
-    def add(self, name: str, value: str) -> None:
-        """Take in one more. Raises ValueError for a value that is too short to be told from other text."""
-        self._take(name, value)
-        self._prepare()
+    def add(self, secrets: Mapping[str, str]) -> None:
+        """Take in more. Raises ValueError for a value that is too short to be told from other text."""
+        for name, value in secrets.items():
+            self._take(name, value)
+        by_stride: dict[int, list[bytes]] = {}
+        for spelled in self._names:
+            by_stride.setdefault(_stride(len(spelled)), []).append(spelled)
+        self._tiers = [_Tier(stride, values, self._names) for stride, values in by_stride.items()]
+        self._pieces = _Pieces(self._names.items())
 
     def redact(self, text: str, cuts: Iterable[int] = ()) -> str:
         """The text without the secrets. `cuts` are character offsets where something was left out of it.
@@ -79,13 +82,6 @@ class Redactor:
             )
         for spelled in spellings(well_formed(value)):
             self._names.setdefault(spelled, name)
-
-    def _prepare(self) -> None:
-        by_stride: dict[int, list[bytes]] = {}
-        for spelled in self._names:
-            by_stride.setdefault(_stride(len(spelled)), []).append(spelled)
-        self._tiers = [_Tier(stride, values, self._names) for stride, values in by_stride.items()]
-        self._pieces = _Pieces(self._names.items())
 
 
 def ellipses(text: str) -> list[int]:

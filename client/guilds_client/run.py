@@ -37,7 +37,7 @@ from guilds_client.schemas import Schema, SchemaError, lower_schema
 from guilds_client.scripts import Script, script_tool
 from guilds_client.stamp import NO_OUTPUT, capped, trailer, well_formed
 from guilds_client.tokens import Token, TokenFile, TokenSource
-from guilds_client.tool import OutputFilter, Tool, ToolContext, ToolFailedError
+from guilds_client.tool import Handler, OutputFilter, Tool, ToolContext, ToolFailedError
 from guilds_wire.envelope import Result
 from guilds_wire.errors import clip
 from guilds_wire.output import clean
@@ -175,7 +175,7 @@ class Run:
         last = self._calls[-1].seq if self._calls else 0
         is_over_budget = self.remaining_tool_calls == 0
         call = _Call(
-            name=name,
+            name=str(name),
             sent=arguments,
             call_id=call_id or "c" + os.urandom(8).hex(),
             seq=last + 1 if seq is None else seq,
@@ -191,6 +191,9 @@ class Run:
         except asyncio.CancelledError:
             outcome = _Outcome.failed(INTERRUPTED)
             _cancel_later()
+        except (Exception, SystemExit) as problem:  # a host's handler; the model gets the message, the log the rest
+            logger.error("%s failed\n%s", self.redacted(call.name), self.redacted(traceback.format_exc()))
+            outcome = _Outcome.failed(str(problem) or type(problem).__name__)
         return self._end(call, outcome)
 
     async def _outcome(self, call: _Call) -> _Outcome:
@@ -212,11 +215,8 @@ class Run:
         except ToolFailedError as problem:
             return _Outcome.failed(str(problem), problem.meta)
         except SandboxError as problem:
-            logger.error("%s: %s", tool.name, self._redactor.redact_all(str(problem)))
+            logger.error("%s: %s", tool.name, self.redacted(str(problem)))
             return _Outcome.failed(str(problem))
-        except (Exception, SystemExit) as problem:  # a host's handler; the model gets the message, the log the rest
-            logger.error("%s failed\n%s", tool.name, self._redactor.redact_all(traceback.format_exc()))
-            return _Outcome.failed(str(problem) or type(problem).__name__)
 
     async def _result(self, call: _Call, tool: Tool, arguments: Arguments) -> Result:
         if tool.name not in DECLARED:  # a helper checks its own
@@ -226,7 +226,7 @@ class Run:
         if inspect.iscoroutinefunction(tool.handler):
             returned = await tool.handler(context, **arguments.values)
         else:
-            returned = await asyncio.to_thread(tool.handler, context, **arguments.values)
+            returned = await asyncio.to_thread(_called, tool.handler, context, arguments.values)
             if inspect.isawaitable(returned):
                 returned = await returned
         if isinstance(returned, str):
@@ -341,6 +341,14 @@ class _Outcome:
         """A call that gave no result; a message may have been clipped, which shows as an ellipsis."""
         text = f"ERROR: {problem}"
         return cls(text, ellipses(text), meta or {}, problem, original_bytes=len(text.encode("utf-8", "replace")))
+
+
+def _called(handler: Handler, context: ToolContext, arguments: Mapping[str, Any]) -> Any:
+    """Call a handler in its thread, from where a future can bring any exception but StopIteration."""
+    try:
+        return handler(context, **arguments)
+    except StopIteration as problem:
+        raise RuntimeError("StopIteration") from problem
 
 
 def _cancel_later() -> None:

@@ -52,8 +52,7 @@ class TokenFile:
         self._redactor = redactor
         self._is_written = not self._tokens
         self._lock = asyncio.Lock()
-        for token in self._tokens.values():
-            self._keep_secret(token)
+        redactor.add({_secret_name(token): token.token for token in self._tokens.values()})
 
     async def refresh(self) -> list[str]:
         """Replace the tokens that expire within ten minutes, and write the file if it is not as it should be.
@@ -80,13 +79,14 @@ class TokenFile:
         except Exception as problem:  # the host's own source; the call goes on with the token that there is
             logger.error("no fresh token for %s: %s", url, self._redactor.redact_all(str(problem)))
             return False
-        self._keep_secret(fresh)
+        self._redactor.add({_secret_name(fresh): fresh.token})
         self._tokens[url] = fresh
         self._is_written = False
         return True
 
-    def _keep_secret(self, token: Token) -> None:
-        self._redactor.add(f"token of {token.url}", token.token)
+
+def _secret_name(token: Token) -> str:
+    return f"token of {token.url}"
 
 
 def _is_due(token: Token) -> bool:

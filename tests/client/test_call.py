@@ -11,7 +11,7 @@ GUILDS = Path(sys.executable).parent / "guilds"
 
 
 def guilds(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(tmp_path / "run")}
+    environment = {"PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(tmp_path / "run"), "API_KEY": "hunter22"}
     (tmp_path / "home").mkdir(exist_ok=True)
     return subprocess.run(
         [GUILDS, *arguments], capture_output=True, text=True, timeout=60, cwd=tmp_path / "home", env=environment
@@ -39,3 +39,30 @@ def test_an_error_of_a_tool_makes_the_exit_status_1(tmp_path: Path) -> None:
 
     assert done.stdout.startswith("ERROR: absent.txt")
     assert done.returncode == 1
+
+
+def test_secrets_are_kept_out_of_both_forms_of_a_result(tmp_path: Path) -> None:
+    command = ("call", "--sandbox", "local:.", "--secret", "API_KEY")
+
+    shown = guilds(tmp_path, *command, "shell", '{"command": "echo hunter22"}')
+    raw = guilds(tmp_path, *command, "--raw", "shell", '{"command": "echo hunter22"}')
+
+    assert shown.stdout == "[redacted:API_KEY]\nremaining_tool_calls: 59\n"
+    assert json.loads(raw.stdout)["text"] == "[redacted:API_KEY]"
+
+
+def test_the_tools_are_listed_as_text_and_as_json(tmp_path: Path) -> None:
+    listed = guilds(tmp_path, "tools").stdout.splitlines()
+    described = json.loads(guilds(tmp_path, "tools", "--json").stdout)
+
+    assert listed[0].startswith("shell ")
+    assert [line.split()[0] for line in listed] == [tool["name"] for tool in described]
+    assert "additionalProperties" not in described[0]["parameters"]
+
+
+def test_a_sandbox_that_can_not_be_used_is_one_line_on_stderr(tmp_path: Path) -> None:
+    done = guilds(tmp_path, "call", "--sandbox", "local:absent", "shell", "{}")
+
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert (done.stdout, done.returncode) == ("", 1)

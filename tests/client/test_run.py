@@ -445,6 +445,7 @@ async def test_the_result_of_a_handler_may_carry_what_is_to_be_recorded() -> Non
         (RuntimeError("no hunter22 here"), "ERROR: no [redacted:KEY] here\n"),
         (KeyError(), "ERROR: KeyError\n"),
         (SystemExit(3), "ERROR: 3\n"),
+        (StopIteration(), "ERROR: "),
         (ToolFailedError("not today"), "ERROR: not today\n"),
         (asyncio.CancelledError(), "ERROR: interrupted\n"),
     ],
@@ -476,6 +477,26 @@ async def test_the_whole_error_of_a_handler_goes_to_the_log_without_secrets(capl
     assert "Traceback" in caplog.text
     assert "[redacted:KEY]" in caplog.text
     assert "no hunter22 here" not in caplog.text
+
+
+@asynchronous
+async def test_a_handler_in_a_thread_may_throw_anything() -> None:
+    registry = Registry()
+
+    @registry.tool()
+    def fail(_context: ToolContext) -> str:
+        return next(iter([]))
+
+    message = await asyncio.wait_for(a_run(registry=registry).call("fail", {}), 5)
+
+    assert message.content.startswith("ERROR: StopIteration\n")
+
+
+@asynchronous
+async def test_a_rule_that_throws_is_an_error_of_the_call() -> None:
+    registry = echoing(offered=lambda _run: 1 / 0)
+
+    assert (await a_run(registry=registry).call("echo", {"text": "x"})).content.startswith("ERROR: division by zero\n")
 
 
 @asynchronous

@@ -94,8 +94,9 @@ class _ExecStream(Stream):
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        self._raw.close()
-        self._socket.close()  # the other holds it open until it is collected
+        # The library keeps the whole response beside its stream: closing that closes all that lies in between.
+        getattr(self._raw, "_response", self._raw).close()
+        self._socket.close()
 
 
 @contextlib.contextmanager
