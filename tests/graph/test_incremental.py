@@ -89,6 +89,33 @@ def test_any_series_of_edits_gives_the_edges_of_a_fresh_build(edits: list[tuple[
         assert repository.edges() == repository.edges(Path(folder).resolve() / f"fresh{next(_numbers)}")
 
 
+def test_an_import_that_was_in_vain_leads_to_the_module_once_it_comes(repository: Repository) -> None:
+    repository.put({"pkg/__init__.py": "", "pkg/use.py": "from pkg.later import run\n\n\ndef go():\n    run()\n"})
+    assert repository.calls() == set()
+
+    repository.put({"pkg/later.py": "def run():\n    pass\n"})
+
+    assert repository.calls() == {("use.go", "later.run")}
+
+
+def test_results_through_a_cycle_do_not_depend_on_what_was_asked_before(repository: Repository) -> None:
+    repository.put(
+        {
+            "a.py": (
+                "from b import g\n\n\nclass A:\n    def only_a(self):\n        pass\n\n\n"
+                "def f():\n    return g() or A()\n\n\ndef use():\n    f().only_b()\n"
+            ),
+            "b.py": (
+                "from a import f\n\n\nclass B:\n    def only_b(self):\n        pass\n\n\n"
+                "def g():\n    return f() or B()\n"
+            ),
+            "_first.py": "from b import g\n\ng().only_a()\n",
+        }
+    )
+
+    assert {("a.use", "b.B.only_b"), ("_first.py", "a.A.only_a")} <= repository.calls()
+
+
 def test_a_change_of_the_c_and_cpp_balance_reads_headers_anew(repository: Repository) -> None:
     header = "class Foo { public: int go() { return stay(); } int stay() { return 1; } };\n"
     repository.put({"a.h": header, "a.c": "int f(void) { return 1; }\n"})

@@ -175,7 +175,8 @@ def test_go_methods_embedding_and_interfaces(repository: Repository) -> None:
             "store/store.go": (
                 "package store\n\ntype Store interface{ Put(k string) error }\n\ntype Mem struct{ Base }\n\n"
                 "func (m *Mem) Put(k string) error { m.Log(); return nil }\n\ntype Half struct{}\n\n"
-                "func (h Half) Put(k int) error { return nil }\n"
+                "func (h Half) Put(k int) error { return nil }\n\n"
+                "type Foreign interface {\n\tfmt.Stringer\n\tPut(k string) error\n}\n"
             ),
             "store/base.go": "package store\n\ntype Base struct{}\n\nfunc (b *Base) Log() {}\n",
             "main.go": (
@@ -202,7 +203,7 @@ def test_java_overloads_are_told_apart_by_their_arguments(repository: Repository
         {
             "a/A.java": (
                 "package a;\nimport b.B;\nimport java.util.List;\npublic class A {\n  B b;\n"
-                "  void go(int x) { go(1, 2); b.self().run(); }\n  void go(int x, int y) { }\n"
+                "  void go(int x, int y) { }\n  void go(int x) { go(1, 2); b.self().run(); }\n"
                 "  void each(List<B> bs) { for (B q : bs) q.run(); bs.forEach(q -> q.run()); }\n}\n"
             ),
             "b/B.java": "package b;\npublic class B { public void run() {} public B self() { return this; } }\n",
@@ -211,11 +212,13 @@ def test_java_overloads_are_told_apart_by_their_arguments(repository: Repository
     edges = {(e[1], e[4], e[6]) for e in repository.edges() if e[2] == "calls"}
 
     assert edges == {
-        ("A.A.go", "A.A.go", (6,)),
-        ("A.A.go", "B.B.self", (6,)),
-        ("A.A.go", "B.B.run", (6,)),
+        ("A.A.go", "A.A.go", (7,)),
+        ("A.A.go", "B.B.self", (7,)),
+        ("A.A.go", "B.B.run", (7,)),
         ("A.A.each", "B.B.run", (8,)),
     }
+    assert "nothing references it" in repository.callers("repos/one/a/A.java:7").text
+    assert "A.go  calls 7" in repository.callers("repos/one/a/A.java:6").text
 
 
 def test_c_static_functions_stay_in_their_file_and_declarations_lead_to_definitions(repository: Repository) -> None:
