@@ -22,7 +22,7 @@ PIECE_LEAST_BYTES = 6
 """A piece of a value that a cut has split is taken from this length."""
 
 WORD_BYTES = 4
-WORDS_AT_ONCE = 256
+WORDS_AT_ONCE = 128
 
 
 class Match(NamedTuple):
