@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.async_api import Error as PlaywrightError
 
 from guilds_browser.page_text import shown
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 
 VALUE_MOST_CHARACTERS = 500
 
+_COVER = re.compile(r"(<[^\n]*?>)[^\n]* intercepts pointer events")
 _REASONS = (
-    ("intercepts pointer events", "is covered by something that moved over it; take a browser_snapshot"),
     ("not stable", "does not stand still; wait for its animation to end and try again"),
     ("not enabled", "is disabled; what enables it has to be done first"),
     ("not visible", "is not visible; take a browser_snapshot to see what is"),
@@ -36,6 +38,8 @@ async def explained(call: BrowserCall, element: Element, problem: PlaywrightErro
         return ToolError(
             "not_found", f"{element.label} went away while {call.tool} waited for it; take a browser_snapshot."
         )
+    if cover := _COVER.search(text):
+        return ToolError("conflict", f"{element.label} is covered by {shown(cover[1])}; dismiss it first.")
     for sign, reason in _REASONS:
         if sign in text:
             return ToolError("conflict", f"{element.label} {reason}. Nothing was done.")

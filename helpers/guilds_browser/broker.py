@@ -48,8 +48,12 @@ def serve(slot: int, lock: int, told: int) -> int:
     os.close(told)  # whoever started us connects now, and waits while the heavy modules are imported
     import asyncio
 
-    asyncio.run(_Broker(places, slot, listener).run())
-    os._exit(0)  # nothing here is worth a tidy end: the driver ends with its pipe
+    async def live() -> None:
+        await _Broker(places, slot, listener).run()
+        os._exit(0)  # nothing here is worth a tidy end: the driver ends with its pipe
+
+    asyncio.run(live())
+    return 0
 
 
 class _Broker:
@@ -71,16 +75,22 @@ class _Broker:
         """Serve until the end, then leave no socket behind."""
         import asyncio
 
-        server = await asyncio.start_unix_server(self._serve, sock=self._listener, limit=REQUEST_MAX_BYTES)
-        async with server:
-            while not self._is_over():
-                try:
-                    await asyncio.wait_for(self._ended.wait(), LOOK_AROUND_SECONDS)
-                except TimeoutError:
-                    pass
+        await asyncio.start_unix_server(self._serve, sock=self._listener, limit=REQUEST_MAX_BYTES)
+        while not self._is_over():
+            try:
+                await asyncio.wait_for(self._ended.wait(), LOOK_AROUND_SECONDS)
+            except TimeoutError:
+                pass
+        self._end()
+
+    def _end(self) -> None:
+        """Take no more calls. A call that comes now waits for the lock, and starts the next broker."""
+        self._ended.set()
         if self._has_its_socket():
-            path, _ = address(self._places, self._slot)
+            path, folder = address(self._places, self._slot)
             os.unlink(path)
+            if folder is not None:
+                os.close(folder)
 
     def _is_over(self) -> bool:
         if self._ended.is_set():
@@ -116,11 +126,11 @@ class _Broker:
         except OSError:  # the caller is gone
             pass
         finally:
+            if self._version != _version() or (self._browser is not None and self._browser.is_over):
+                self._end()
             writer.close()
             self._open -= 1
             self._last_call = time.monotonic()
-            if self._version != _version() or (self._browser is not None and self._browser.is_over):
-                self._ended.set()
 
     async def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> bytes | None:
         """The line that answers a request; None when Chrome or the driver died before anything was begun."""
@@ -133,7 +143,7 @@ class _Broker:
         except ToolError as error:
             body = envelope.of_error(error)
         except ModuleNotFoundError as problem:
-            self._ended.set()
+            self._end()
             body = envelope.of_error(
                 ToolError("unavailable", f"{problem.name} is not installed; pip install 'guilds[browser]'.")
             )
@@ -157,7 +167,7 @@ class _Broker:
             async with asyncio.timeout(CALL_SECONDS), self._turn:
                 return envelope.of_result(await call.perform(await self._attached(call)))
         except LostError as lost:
-            self._ended.set()
+            self._end()
             return envelope.of_error(call.lost(lost)) if call.has_begun else None
         except TimeoutError:
             return envelope.of_error(call.timed_out(CALL_SECONDS))
@@ -167,11 +177,11 @@ class _Broker:
         if self._browser is None:
             from guilds_browser.browser import Browser
 
-            browser = Browser(self._places, self._slot, on_over=self._ended.set)
+            browser = Browser(self._places, self._slot, on_over=self._end)
             try:
                 await browser.attach(navigates=call.tool == "browser_navigate")
             except BaseException:
-                self._ended.set()  # the next call begins anew, with whatever is installed by then
+                self._end()  # the next call begins anew, with whatever is installed by then
                 raise
             self._browser = browser
         return self._browser

@@ -133,6 +133,7 @@ class Browser:
     def make_current(self, tab: Tab) -> None:
         """From now on calls are about this tab, also after a broker's restart."""
         if self._state.current != tab.target_id:
+            tab.in_front = False
             self._state.current = tab.target_id
             self._state.save()
 

@@ -32,6 +32,9 @@ CALL_SECONDS = 60.0
 ANSWER_SECONDS = 58.0
 """A broker that has not answered by then is taken for hung; the call has to end within CALL_SECONDS."""
 
+ATTEMPTS_MOST = 3
+"""One that is about to end, one whose Chrome dies under it, and one more."""
+
 START_SECONDS = 15.0
 RETRY_SECONDS = 0.01
 
@@ -53,7 +56,7 @@ def forward(asked: Request, arguments: dict[str, Any]) -> Result:
     request = dumps({"tool": asked.tool, "args": arguments, "run": run, "limits": limits}).encode() + b"\n"
     places = Places.from_environment()
     give_up = time.monotonic() + ANSWER_SECONDS
-    for _ in range(2):
+    for _ in range(ATTEMPTS_MOST):
         connection = _connected(places, slot, give_up)
         try:
             answer = _exchange(connection, request, asked.tool, give_up)
@@ -68,7 +71,7 @@ def forward(asked: Request, arguments: dict[str, Any]) -> Result:
                 "Take a browser_snapshot to see how the page is now.",
             )
     raise ToolError(
-        "unavailable", f"the browser's broker ended twice before {asked.tool} began; nothing was done. Try again."
+        "unavailable", f"the browser's broker ended each time before {asked.tool} began; nothing was done. Try again."
     )
 
 

@@ -20,6 +20,13 @@ const kept = globalThis.guildsKept ??= {
   next: 1, limit: 1,
 }
 
+// ---- nodes
+
+/* A form's fields shadow its own members by their names (HTML, "legacy override built-ins"): `<input name=title>` is
+   what `form.title` gives. Whatever may be a form is asked through its prototype. */
+const own = (node, member) => node instanceof HTMLFormElement ? Reflect.get(HTMLFormElement.prototype, member, node) : node[member]
+const ask = (node, method, ...given) => own(node, method).apply(node, given)
+
 // ---- text
 
 /* White space folded; control characters and those that turn the direction of text around are left out. */
@@ -80,15 +87,15 @@ const SECTIONING = 'article, aside, main, nav, section, [role=article], [role=co
 const SKIPPED = new Set(('script style noscript template head meta link title base param source track colgroup col ' +
   'datalist object embed').split(' '))
 
-const tagOf = (el) => el.localName
-const isHtml = (el) => el.namespaceURI === 'http://www.w3.org/1999/xhtml'
+const tagOf = (el) => own(el, 'localName')
+const isHtml = (el) => own(el, 'namespaceURI') === 'http://www.w3.org/1999/xhtml'
 
-const isFocusable = (el) => el.tabIndex >= 0 || el.hasAttribute('tabindex') || isEditableRoot(el)
+const isFocusable = (el) => own(el, 'tabIndex') >= 0 || ask(el, 'hasAttribute', 'tabindex') || isEditableRoot(el)
 
-const isEditableRoot = (el) => el.isContentEditable === true && !(el.parentElement && el.parentElement.isContentEditable)
+const isEditableRoot = (el) => own(el, 'isContentEditable') === true && !(own(el, 'parentElement') && own(el, 'parentElement').isContentEditable)
 
 const tableCellRole = (el) => {
-  const grid = el.closest('table, [role=grid], [role=treegrid]')
+  const grid = ask(el, 'closest', 'table, [role=grid], [role=treegrid]')
   const role = grid && grid.getAttribute('role')
   return role === 'grid' || role === 'treegrid' ? 'gridcell' : 'cell'
 }
@@ -96,32 +103,32 @@ const tableCellRole = (el) => {
 const nativeRole = (el) => {
   const tag = tagOf(el)
   if (!isHtml(el)) {
-    if (tag === 'a') return el.hasAttribute('href') || el.hasAttribute('xlink:href') ? 'link' : 'generic'
+    if (tag === 'a') return ask(el, 'hasAttribute', 'href') || ask(el, 'hasAttribute', 'xlink:href') ? 'link' : 'generic'
     return tag === 'svg' && (authorName(el) || svgTitle(el)) ? 'image' : 'generic'
   }
   switch (tag) {
-    case 'a': case 'area': return el.hasAttribute('href') ? 'link' : 'generic'
+    case 'a': case 'area': return ask(el, 'hasAttribute', 'href') ? 'link' : 'generic'
     case 'input': {
       const type = el.type
       const role = type in INPUT_ROLES ? INPUT_ROLES[type] : 'textbox'
       return el.list && (role === 'textbox' || role === 'searchbox') ? 'combobox' : role
     }
     case 'select': return el.multiple || el.size > 1 ? 'listbox' : 'combobox'
-    case 'img': return el.getAttribute('alt') === '' && !authorName(el) && !el.title ? 'none' : 'image'
-    case 'header': return el.closest(SECTIONING) ? 'generic' : 'banner'
-    case 'footer': return el.closest(SECTIONING) ? 'generic' : 'contentinfo'
-    case 'aside': return el.parentElement && el.parentElement.closest(SECTIONING.replace('main, ', '').replace(', [role=main]', '')) && !authorName(el) ? 'generic' : 'complementary'
+    case 'img': return ask(el, 'getAttribute', 'alt') === '' && !authorName(el) && !own(el, 'title') ? 'none' : 'image'
+    case 'header': return ask(el, 'closest', SECTIONING) ? 'generic' : 'banner'
+    case 'footer': return ask(el, 'closest', SECTIONING) ? 'generic' : 'contentinfo'
+    case 'aside': return own(el, 'parentElement') && own(el, 'parentElement').closest(SECTIONING.replace('main, ', '').replace(', [role=main]', '')) && !authorName(el) ? 'generic' : 'complementary'
     case 'section': return authorName(el) ? 'region' : 'generic'
     case 'form': return authorName(el) ? 'form' : 'generic'
     case 'td': return tableCellRole(el)
-    case 'th': return el.scope === 'row' || el.scope === 'rowgroup' || (!el.scope && el.parentElement &&
-      el.parentElement.closest('tbody, tfoot') && el.cellIndex === 0 && !el.closest('thead')) ? 'rowheader' : 'columnheader'
+    case 'th': return el.scope === 'row' || el.scope === 'rowgroup' || (!el.scope && own(el, 'parentElement') &&
+      own(el, 'parentElement').closest('tbody, tfoot') && el.cellIndex === 0 && !ask(el, 'closest', 'thead')) ? 'rowheader' : 'columnheader'
   }
   return TAG_ROLES[tag] || 'generic'
 }
 
 const roleOf = (el) => {
-  const given = el.getAttribute('role')
+  const given = ask(el, 'getAttribute', 'role')
   let role = null
   if (given) {
     for (const token of given.trim().toLowerCase().split(/\s+/)) {
@@ -133,7 +140,7 @@ const roleOf = (el) => {
     if (role === 'img') role = 'image'
     if (role === 'directory') role = 'list'
     // What can be reached is not presentational (WAI-ARIA, "Presentational Roles Conflict Resolution").
-    if ((role === 'none' || role === 'presentation') && (isFocusable(el) || el.hasAttribute('aria-label'))) role = null
+    if ((role === 'none' || role === 'presentation') && (isFocusable(el) || ask(el, 'hasAttribute', 'aria-label'))) role = null
     if (role === 'presentation') role = 'none'
   }
   if (!role) role = nativeRole(el)
@@ -144,9 +151,9 @@ const roleOf = (el) => {
 // ---- names (accname 1.2)
 
 const authorName = (el) => {
-  const ids = el.getAttribute('aria-labelledby')
+  const ids = ask(el, 'getAttribute', 'aria-labelledby')
   if (ids) {
-    const root = el.getRootNode()
+    const root = ask(el, 'getRootNode')
     const parts = []
     for (const id of ids.trim().split(/\s+/)) {
       const other = root.getElementById ? root.getElementById(id) : null
@@ -155,20 +162,20 @@ const authorName = (el) => {
     const joined = clean(parts.join(' '))
     if (joined) return joined
   }
-  return clean(el.getAttribute('aria-label') || '')
+  return clean(ask(el, 'getAttribute', 'aria-label') || '')
 }
 
 const svgTitle = (el) => {
-  for (const child of el.children) if (child.localName === 'title') return clean(child.textContent || '')
+  for (const child of own(el, 'children')) if (own(child, 'localName') === 'title') return clean(own(child, 'textContent') || '')
   return ''
 }
 
 /* The name of an element as a part of another's, or the text that stands for it. */
 const partName = (el, depth) => {
-  const own = clean(el.getAttribute('aria-label') || '')
+  const own = clean(ask(el, 'getAttribute', 'aria-label') || '')
   if (own) return own
   const tag = tagOf(el)
-  if (tag === 'img' || tag === 'area') return el.alt || el.title || ''
+  if (tag === 'img' || tag === 'area') return el.alt || own(el, 'title') || ''
   if (tag === 'svg') return svgTitle(el)
   if (tag === 'input') {
     if (['button', 'submit', 'reset', 'image'].includes(el.type)) return buttonText(el)
@@ -177,11 +184,11 @@ const partName = (el, depth) => {
   }
   if (tag === 'textarea') return el.value
   if (tag === 'select') return [...el.selectedOptions].map((option) => option.text).join(' ')
-  return contentText(el, depth) || el.title || ''
+  return contentText(el, depth) || own(el, 'title') || ''
 }
 
 const buttonText = (el) => {
-  if (el.type === 'image') return el.alt || el.title || el.value || 'Submit'
+  if (el.type === 'image') return el.alt || own(el, 'title') || el.value || 'Submit'
   if (el.value) return el.value
   return el.type === 'submit' ? 'Submit' : el.type === 'reset' ? 'Reset' : ''
 }
@@ -194,8 +201,8 @@ const contentText = (el, depth = 0) => {
   let text = pseudoText(el, '::before')
   for (const child of childrenOf(el)) {
     if (text.length > NAME_MOST * 4) break
-    if (child.nodeType === 3) { text += child.nodeValue; continue }
-    if (child.nodeType !== 1 || SKIPPED.has(tagOf(child)) || child.getAttribute('aria-hidden') === 'true') continue
+    if (own(child, 'nodeType') === 3) { text += child.nodeValue; continue }
+    if (own(child, 'nodeType') !== 1 || SKIPPED.has(tagOf(child)) || ask(child, 'getAttribute', 'aria-hidden') === 'true') continue
     if (tagOf(child) === 'br') { text += ' '; continue }
     if (!isShown(child)) continue
     const part = partName(child, depth + 1)
@@ -215,15 +222,15 @@ const labelText = (label, field) => {
     let text = ''
     for (const child of childrenOf(el)) {
       if (child === field || text.length > NAME_MOST * 4) continue
-      if (child.nodeType === 3) text += child.nodeValue
-      else if (child.nodeType === 1 && !SKIPPED.has(tagOf(child)) && isShown(child) && depth < DEPTH_MOST) {
-        const inner = child.contains(field) ? walk(child, depth + 1) : partName(child, depth)
+      if (own(child, 'nodeType') === 3) text += child.nodeValue
+      else if (own(child, 'nodeType') === 1 && !SKIPPED.has(tagOf(child)) && isShown(child) && depth < DEPTH_MOST) {
+        const inner = ask(child, 'contains', field) ? walk(child, depth + 1) : partName(child, depth)
         text += INLINE.has(getComputedStyle(child).display) ? inner : ' ' + inner + ' '
       }
     }
     return text
   }
-  return clean(label.getAttribute('aria-label') || walk(label, 0))
+  return clean(ask(label, 'getAttribute', 'aria-label') || walk(label, 0))
 }
 
 /* Which labels an element has. `el.labels` searches the whole document each time: for a snapshot, that is done once. */
@@ -232,7 +239,7 @@ let labelIndex = null
 const labelsOf = (el) => {
   if (!LABELABLE.has(tagOf(el))) return []
   if (!labelIndex) return [...el.labels || []]
-  const root = el.getRootNode()
+  const root = ask(el, 'getRootNode')
   let found = labelIndex.get(root)
   if (!found) {
     labelIndex.set(root, found = new Map())
@@ -254,12 +261,12 @@ const nameOf = (el, role) => {
     switch (tag) {
       case 'input':
         if (['button', 'submit', 'reset', 'image'].includes(el.type)) return clean(buttonText(el))
-        return clean(el.title || el.placeholder || '')
-      case 'textarea': return clean(el.title || el.placeholder || '')
-      case 'img': case 'area': return clean(el.alt || el.title || '')
+        return clean(own(el, 'title') || el.placeholder || '')
+      case 'textarea': return clean(own(el, 'title') || el.placeholder || '')
+      case 'img': case 'area': return clean(el.alt || own(el, 'title') || '')
       case 'option': case 'optgroup': return clean(el.label || '')
-      case 'fieldset': { const legend = el.querySelector(':scope > legend'); if (legend) return clean(contentText(legend)); break }
-      case 'figure': { const caption = el.querySelector('figcaption'); if (caption) return clean(contentText(caption)); break }
+      case 'fieldset': { const legend = ask(el, 'querySelector', ':scope > legend'); if (legend) return clean(contentText(legend)); break }
+      case 'figure': { const caption = ask(el, 'querySelector', 'figcaption'); if (caption) return clean(contentText(caption)); break }
       case 'table': if (el.caption) return clean(contentText(el.caption)); break
     }
   } else if (tag === 'svg') return svgTitle(el)
@@ -267,35 +274,35 @@ const nameOf = (el, role) => {
     const text = clean(contentText(el))
     if (text) return text
   }
-  return clean(el.title && typeof el.title === 'string' ? el.title : el.getAttribute('aria-placeholder') || '')
+  return clean(own(el, 'title') && typeof own(el, 'title') === 'string' ? own(el, 'title') : ask(el, 'getAttribute', 'aria-placeholder') || '')
 }
 
 // ---- visibility and children
 
-const isShown = (el) => el.checkVisibility({visibilityProperty: true}) ||
+const isShown = (el) => ask(el, 'checkVisibility', {visibilityProperty: true}) ||
   (getComputedStyle(el).display === 'contents' && getComputedStyle(el).visibility === 'visible')
 
-const rootOf = (el) => el.shadowRoot || kept.closedRoots.get(el) || null
+const rootOf = (el) => own(el, 'shadowRoot') || kept.closedRoots.get(el) || null
 
 /* The children as they are laid out: a shadow root's in place of a host's, what is assigned in place of a slot's. */
 const childrenOf = (node) => {
-  const root = node.nodeType === 1 ? rootOf(node) : null
+  const root = own(node, 'nodeType') === 1 ? rootOf(node) : null
   if (root) return root.childNodes
-  if (node.nodeType === 1 && node.localName === 'slot' && node.assignedNodes) {
+  if (own(node, 'nodeType') === 1 && own(node, 'localName') === 'slot' && node.assignedNodes) {
     const assigned = node.assignedNodes()
     if (assigned.length) return assigned
   }
-  return node.childNodes
+  return own(node, 'childNodes')
 }
 
 const hasElements = (el) => {
-  if (el.firstElementChild || rootOf(el)) return true
-  return el.localName === 'slot' && el.assignedNodes().some((node) => node.nodeType === 1)
+  if (own(el, 'firstElementChild') || rootOf(el)) return true
+  return own(el, 'localName') === 'slot' && el.assignedNodes().some((node) => own(node, 'nodeType') === 1)
 }
 
 const canScroll = (el, horizontal) => {
-  const over = horizontal ? el.scrollWidth - el.clientWidth : el.scrollHeight - el.clientHeight
-  if (over < 2 || el.clientHeight < 20 || el.clientWidth < 20) return false
+  const over = horizontal ? own(el, 'scrollWidth') - own(el, 'clientWidth') : own(el, 'scrollHeight') - own(el, 'clientHeight')
+  if (over < 2 || own(el, 'clientHeight') < 8 || own(el, 'clientWidth') < 8) return false
   const style = getComputedStyle(el)
   const overflow = horizontal ? style.overflowX : style.overflowY
   return overflow === 'auto' || overflow === 'scroll' || overflow === 'overlay'
@@ -304,11 +311,11 @@ const canScroll = (el, horizontal) => {
 const isPanel = (el) => el !== document.documentElement && el !== document.body && (canScroll(el, false) || canScroll(el, true))
 
 /* A listener on a box full of buttons is there for them; frameworks put theirs on the whole application. */
-const isSmall = (el) => el.getElementsByTagName('*').length < 30 && !el.querySelector('a[href], button, input, select, textarea, [tabindex], [onclick]')
+const isSmall = (el) => ask(el, 'getElementsByTagName', '*').length < 30 && !ask(el, 'querySelector', 'a[href], button, input, select, textarea, [tabindex], [onclick]')
 
 const isClickable = (el, parent) => {
   if (tagOf(el) === 'label' && el.control && !isShown(el.control)) return true  // it stands for a control that is styled away
-  if ((kept.clickable.has(el) && isSmall(el)) || el.hasAttribute('onclick') || (el.hasAttribute('tabindex') && el.tabIndex >= 0)) return true
+  if ((kept.clickable.has(el) && isSmall(el)) || ask(el, 'hasAttribute', 'onclick') || (ask(el, 'hasAttribute', 'tabindex') && own(el, 'tabIndex') >= 0)) return true
   if (tagOf(el) === 'label' || getComputedStyle(el).cursor !== 'pointer') return false
   return !parent || getComputedStyle(parent).cursor !== 'pointer'  // the cursor is inherited: the outermost counts
 }
@@ -317,9 +324,9 @@ const isClickable = (el, parent) => {
 const namesControl = (el) => tagOf(el) === 'label' && !!el.control && !authorName(el.control) && isShown(el.control)
 
 /* A caption's words are the name of what it is in. */
-const namesParent = (el) => ['caption', 'legend', 'figcaption'].includes(tagOf(el)) && !!el.parentElement && !authorName(el.parentElement)
+const namesParent = (el) => ['caption', 'legend', 'figcaption'].includes(tagOf(el)) && !!own(el, 'parentElement') && !authorName(own(el, 'parentElement'))
 
-const isDisabled = (el) => el.matches(':disabled') || !!el.closest('[aria-disabled=true]')
+const isDisabled = (el) => ask(el, 'matches', ':disabled') || !!ask(el, 'closest', '[aria-disabled=true]')
 
 // ---- refs
 
@@ -348,7 +355,7 @@ const forgetDead = () => {
 
 const elementOf = (number) => {
   const el = kept.nodes.get(number)?.node.deref()
-  return el && el.isConnected && el.ownerDocument === document ? el : null
+  return el && own(el, 'isConnected') && own(el, 'ownerDocument') === document ? el : null
 }
 
 // ---- the tree
@@ -358,7 +365,7 @@ const elementOf = (number) => {
 const inTheMiddle = () => {
   const found = new Set()
   let el = deepest(innerWidth / 2, innerHeight / 2)
-  for (; el && !found.has(el); el = el.assignedSlot || el.parentElement || el.getRootNode().host) found.add(el)
+  for (; el && !found.has(el); el = own(el, 'assignedSlot') || own(el, 'parentElement') || ask(el, 'getRootNode').host) found.add(el)
   return found
 }
 
@@ -394,20 +401,20 @@ class Walk {
       text = ''
       if (words) entry.kids.push(new Text(words, parentElement, entry))
     }
-    const shut = node.nodeType === 1 && tagOf(node) === 'details' && !node.open
+    const shut = own(node, 'nodeType') === 1 && tagOf(node) === 'details' && !node.open
     for (const child of childrenOf(node)) {
-      if (child.nodeType === 3) { if (!quiet && !shut) text += child.nodeValue; continue }
-      if (child.nodeType !== 1) continue
+      if (own(child, 'nodeType') === 3) { if (!quiet && !shut) text += child.nodeValue; continue }
+      if (own(child, 'nodeType') !== 1) continue
       const tag = tagOf(child)
       if (SKIPPED.has(tag)) continue
       if (tag === 'br') { text += ' '; continue }
       if (shut && tag !== 'summary') continue
       this.visited++
       if (this.inSight && this.isFar(child)) { this.pruned = true; continue }
-      if (depth > 400 || child.getAttribute('aria-hidden') === 'true' || child.inert) continue
+      if (depth > 400 || ask(child, 'getAttribute', 'aria-hidden') === 'true' || own(child, 'inert')) continue
       if (this.modal && !this.modal.contains(child) && !contains(child, this.modal)) continue
       let hidden = false
-      if (!child.checkVisibility({visibilityProperty: true})) {
+      if (!ask(child, 'checkVisibility', {visibilityProperty: true})) {
         const style = getComputedStyle(child)
         if (style.display === 'none') continue
         if (style.display !== 'contents') hidden = true  // a child may be visible again
@@ -415,18 +422,18 @@ class Walk {
       }
       const role = hidden ? 'generic' : roleOf(child)
       if (role === null) continue
-      if (!hidden && !child.shadowRoot && (tag.includes('-') || (!child.firstChild && tag in HOSTS))) this.suspect(child)
+      if (!hidden && !own(child, 'shadowRoot') && (tag.includes('-') || (!own(child, 'firstChild') && tag in HOSTS))) this.suspect(child)
       const acts = !hidden && (INTERACTIVE.has(role) || isClickable(child, parentElement))
-      const scrolls = !hidden && child.firstElementChild !== null && isPanel(child)
+      const scrolls = !hidden && own(child, 'firstElementChild') !== null && isPanel(child)
       if (!acts && !scrolls && TRANSPARENT.has(role)) {
         const inline = role !== 'paragraph' && INLINE.has(getComputedStyle(child).display)
         if (!inline) put()
         if (inline && !hidden && !quiet) {
           // inline text joins its surroundings, unless there is more in it than text
-          if (!hasElements(child) && !namesControl(child)) { text += child.textContent; continue }
+          if (!hasElements(child) && !namesControl(child)) { text += own(child, 'textContent'); continue }
           put()
         }
-        this.into(entry, child, child, depth + 1, quiet || (hidden && !child.firstElementChild) || namesControl(child) || namesParent(child))
+        this.into(entry, child, child, depth + 1, quiet || (hidden && !own(child, 'firstElementChild')) || namesControl(child) || namesParent(child))
         continue
       }
       put()
@@ -442,7 +449,7 @@ class Walk {
 
   isFar(el) {
     let box = this.boxes.get(el)
-    if (!box) this.boxes.set(el, box = el.getBoundingClientRect())
+    if (!box) this.boxes.set(el, box = ask(el, 'getBoundingClientRect'))
     if (box.bottom >= -this.reach && box.top <= innerHeight + this.reach) return false
     return box.height > 0 && !this.inSight.has(el)
   }
@@ -453,7 +460,7 @@ class Walk {
 const HOSTS = {div: 1, span: 1, section: 1, article: 1, main: 1, aside: 1, header: 1, footer: 1, nav: 1, p: 1}
 
 const contains = (outer, inner) => {
-  for (let node = inner; node; node = node.parentNode || node.host) if (node === outer) return true
+  for (let node = inner; node; node = own(node, 'parentNode') || node.host) if (node === outer) return true
   return false
 }
 
@@ -503,37 +510,37 @@ const valueOf = (el, role) => {
   if (tag === 'textarea' && isHtml(el)) return el.value ? ' =' + quoted(el.value) : ''
   if (tag === 'select' && isHtml(el)) return ' =' + quoted([...el.selectedOptions].map((option) => option.text).join(', ')) + optionsOf(el)
   if (role === 'textbox' || role === 'searchbox' || role === 'combobox') {
-    const text = el.isContentEditable ? clean(contentText(el)) : ''
+    const text = own(el, 'isContentEditable') ? clean(contentText(el)) : ''
     return text ? ' =' + quoted(text) : ''
   }
   if (tag === 'progress' || tag === 'meter') return el.position === -1 ? '' : ' =' + el.value
-  const now = el.getAttribute('aria-valuetext') || el.getAttribute('aria-valuenow')
+  const now = ask(el, 'getAttribute', 'aria-valuetext') || ask(el, 'getAttribute', 'aria-valuenow')
   return now && ['slider', 'spinbutton', 'progressbar', 'meter', 'scrollbar'].includes(role) ? ' =' + quoted(now) : ''
 }
 
 const statesOf = (el, role) => {
   let states = ''
-  const aria = (name) => { const value = el.getAttribute('aria-' + name); return value === null ? '' : value.toLowerCase() }
+  const aria = (name) => { const value = ask(el, 'getAttribute', 'aria-' + name); return value === null ? '' : value.toLowerCase() }
   const native = tagOf(el) === 'input' && (el.type === 'checkbox' || el.type === 'radio')
   if (!native && ['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'].includes(role)) {
     states += aria('checked') === 'true' ? ' [x]' : aria('checked') === 'mixed' ? ' [-]' : ' [ ]'
   }
   if (isDisabled(el)) states += ' disabled'
-  if (role === 'summary') states += el.parentElement && el.parentElement.open ? ' expanded' : ' collapsed'
+  if (role === 'summary') states += own(el, 'parentElement') && own(el, 'parentElement').open ? ' expanded' : ' collapsed'
   else if (aria('expanded')) states += aria('expanded') === 'true' ? ' expanded' : ' collapsed'
   if (role === 'option' && tagOf(el) === 'option' ? el.selected : aria('selected') === 'true') states += ' selected'
   if (aria('pressed') && aria('pressed') !== 'false') states += ' pressed' + (aria('pressed') === 'mixed' ? '=mixed' : '')
   if (aria('current') && aria('current') !== 'false') states += ' current'
-  if (el.required || aria('required') === 'true') states += ' required'
+  if (el.required === true || aria('required') === 'true') states += ' required'
   if (el.readOnly === true || aria('readonly') === 'true') states += ' readonly'
   if (aria('invalid') && aria('invalid') !== 'false') states += ' invalid'
   if (aria('busy') === 'true') states += ' busy'
-  if (el.getRootNode().activeElement === el && el !== document.body) states += ' focused'
+  if (ask(el, 'getRootNode').activeElement === el && el !== document.body) states += ' focused'
   return states
 }
 
 const linkOf = (el) => {
-  const href = clean(el.getAttribute('href') || el.getAttribute('xlink:href') || '')
+  const href = clean(ask(el, 'getAttribute', 'href') || ask(el, 'getAttribute', 'xlink:href') || '')
   return href && href.length <= HREF_MOST && !/^(javascript|data):/i.test(href) ? ' ' + href.replace(/ /g, '%20') : ''
 }
 
@@ -574,7 +581,7 @@ const lineOf = (entry, options) => {
 
 const gap = (entry) => {
   const el = entry.el
-  const box = el.getBoundingClientRect()
+  const box = ask(el, 'getBoundingClientRect')
   if (box.bottom < 0) return -box.bottom
   return box.top > innerHeight ? box.top - innerHeight : 0
 }
@@ -660,7 +667,7 @@ const treeOf = (walk, top) => {
   root.line = ''
   root.taken = true
   const node = top ? {nodeType: 0, childNodes: [top]} : document.documentElement
-  const parent = top ? top.parentElement : node
+  const parent = top ? own(top, 'parentElement') : node
   if (top) walk.modal = null
   if (node) walk.into(root, node, parent, 0, false)
   collapse(root)
@@ -704,7 +711,7 @@ const linesOf = (root) => {
 
 const page = () => {
   const top = document.scrollingElement || document.documentElement
-  const most = top ? top.scrollHeight - innerHeight : 0
+  const most = top ? own(top, 'scrollHeight') - innerHeight : 0
   return {
     url: location.href, title: cut(clean(document.title), 200),
     scroll: most > 1 ? Math.round(100 * Math.min(1, scrollY / most)) : 0,
@@ -714,7 +721,7 @@ const page = () => {
 // ---- looks before and after an act
 
 const pointOf = (el) => {
-  const boxes = el.getClientRects()
+  const boxes = ask(el, 'getClientRects')
   for (const box of boxes) {
     const left = Math.max(0, box.left), right = Math.min(innerWidth, box.right)
     const top = Math.max(0, box.top), bottom = Math.min(innerHeight, box.bottom)
@@ -737,18 +744,18 @@ const deepest = (x, y) => {
 
 /* A part of the element, or the label that stands for it, is as good as itself. */
 const leadsTo = (hit, el) => {
-  for (let node = hit; node; node = node.assignedSlot || node.parentNode || node.host) {
+  for (let node = hit; node; node = own(node, 'assignedSlot') || own(node, 'parentNode') || node.host) {
     if (node === el) return true
-    if (node.localName === 'label' && node.control === el) return true
+    if (own(node, 'localName') === 'label' && node.control === el) return true
   }
-  if (el.localName === 'label' && el.control && hit === el.control) return true
+  if (own(el, 'localName') === 'label' && el.control && hit === el.control) return true
   return contains(el, hit)
 }
 
 /* Of what covers something, the part worth naming: the nearest with a role and a name, else the outermost block. */
 const coverOf = (hit, el) => {
   let best = hit
-  for (let node = hit; node && node !== document.body && node !== document.documentElement; node = node.parentElement || node.getRootNode().host) {
+  for (let node = hit; node && node !== document.body && node !== document.documentElement; node = own(node, 'parentElement') || ask(node, 'getRootNode').host) {
     if (contains(node, el)) break
     best = node
     const role = roleOf(node)
@@ -774,8 +781,8 @@ const inspect = (number, aim, next, limit) => {
   if (!known.role) { remember(number, now.role, now.name); state.was = now.role }
   if (known.role === 'clickable' || known.role === 'panel') state.was = now.role === 'clickable' || now.role === 'panel' ? now.role : known.role
   if (aim && state.shown) {
-    el.scrollIntoViewIfNeeded ? el.scrollIntoViewIfNeeded(true) : el.scrollIntoView({block: 'center', behavior: 'instant'})
-    const box = el.getBoundingClientRect()
+    el.scrollIntoViewIfNeeded ? ask(el, 'scrollIntoViewIfNeeded', true) : ask(el, 'scrollIntoView', {block: 'center', behavior: 'instant'})
+    const box = ask(el, 'getBoundingClientRect')
     state.box = [box.width, box.height]
     const point = pointOf(el)
     state.point = point
@@ -794,7 +801,7 @@ const inspect = (number, aim, next, limit) => {
 }
 
 const isEditable = (el) => {
-  if (el.isContentEditable) return true
+  if (own(el, 'isContentEditable')) return true
   if (!isHtml(el)) return false
   const tag = tagOf(el)
   return tag === 'textarea' || tag === 'input' && !['button', 'submit', 'reset', 'image', 'checkbox', 'radio', 'file', 'hidden', 'range', 'color'].includes(el.type)
@@ -812,9 +819,9 @@ const readBack = (number) => {
   }
   if (tagOf(el) === 'textarea') return {value: el.value}
   if (tagOf(el) === 'select') return {options: [...el.selectedOptions].map((option) => clean(option.text || option.label))}
-  const checked = el.getAttribute('aria-checked')
+  const checked = ask(el, 'getAttribute', 'aria-checked')
   if (checked !== null) return {checked: checked === 'true'}
-  return {value: el.innerText ?? el.textContent ?? ''}
+  return {value: own(el, 'innerText') ?? own(el, 'textContent') ?? ''}
 }
 
 /* Whether a password field holds this; the value itself leaves the page only as a yes or no. */
@@ -827,7 +834,7 @@ const caretToEnd = (number) => {
   const el = elementOf(number)
   if (!el) return false
   el.focus()
-  if (el.isContentEditable) {
+  if (own(el, 'isContentEditable')) {
     const range = document.createRange()
     range.selectNodeContents(el)
     range.collapse(false)
@@ -839,7 +846,7 @@ const caretToEnd = (number) => {
   }
   let active = document.activeElement
   while (active && active !== el && rootOf(active) && rootOf(active).activeElement) active = rootOf(active).activeElement
-  return active === el || (!!active && el.contains(active))
+  return active === el || (!!active && ask(el, 'contains', active))
 }
 
 // ---- scrolling
@@ -848,12 +855,12 @@ const panels = (horizontal) => {
   const found = []
   const visit = (node) => {
     for (const child of childrenOf(node)) {
-      if (child.nodeType !== 1 || SKIPPED.has(tagOf(child))) continue
+      if (own(child, 'nodeType') !== 1 || SKIPPED.has(tagOf(child))) continue
       if (child !== document.body && child !== document.documentElement && canScroll(child, horizontal) && isShown(child)) {
-        const box = child.getBoundingClientRect()
+        const box = ask(child, 'getBoundingClientRect')
         const width = Math.min(box.right, innerWidth) - Math.max(box.left, 0)
         const height = Math.min(box.bottom, innerHeight) - Math.max(box.top, 0)
-        if (width > 40 && height > 40) found.push([width * height, child])
+        if (width > 8 && height > 8) found.push([width * height, child])
       }
       visit(child)
     }
@@ -864,7 +871,7 @@ const panels = (horizontal) => {
 
 const windowOver = (horizontal) => {
   const top = document.scrollingElement || document.documentElement
-  const over = horizontal ? top.scrollWidth - innerWidth : top.scrollHeight - innerHeight
+  const over = horizontal ? own(top, 'scrollWidth') - innerWidth : own(top, 'scrollHeight') - innerHeight
   const overflow = getComputedStyle(document.documentElement)[horizontal ? 'overflowX' : 'overflowY']
   const body = document.body ? getComputedStyle(document.body)[horizontal ? 'overflowX' : 'overflowY'] : 'visible'
   const barred = ['hidden', 'clip'].includes(overflow) || overflow === 'visible' && ['hidden', 'clip'].includes(body)
@@ -880,7 +887,7 @@ const scroll = (options) => {
   if (options.number) {
     panel = elementOf(options.number)
     if (!panel) return {gone: true}
-    while (panel && !canScroll(panel, horizontal)) panel = panel.parentElement || panel.getRootNode().host || null
+    while (panel && !canScroll(panel, horizontal)) panel = own(panel, 'parentElement') || ask(panel, 'getRootNode').host || null
     if (panel === document.body || panel === document.documentElement) panel = null
     if (!panel && windowOver(horizontal) < 2) return {fixed: true}
   } else {
@@ -889,11 +896,11 @@ const scroll = (options) => {
     if (!panel && windowOver(horizontal) < 2) return {fixed: true, frames: document.querySelectorAll('iframe').length}
   }
   const el = panel || document.scrollingElement || document.documentElement
-  const size = horizontal ? (panel ? el.clientWidth : innerWidth) : (panel ? el.clientHeight : innerHeight)
-  const whole = horizontal ? el.scrollWidth : el.scrollHeight
-  const at = () => Math.round(Math.abs(horizontal ? el.scrollLeft : el.scrollTop))
+  const size = horizontal ? (panel ? own(el, 'clientWidth') : innerWidth) : (panel ? own(el, 'clientHeight') : innerHeight)
+  const whole = horizontal ? own(el, 'scrollWidth') : own(el, 'scrollHeight')
+  const at = () => Math.round(Math.abs(horizontal ? own(el, 'scrollLeft') : own(el, 'scrollTop')))
   const before = at()
-  el.scrollBy({[horizontal ? 'left' : 'top']: sign * size, behavior: 'instant'})
+  ask(el, 'scrollBy', {[horizontal ? 'left' : 'top']: sign * size, behavior: 'instant'})
   const after = at()
   const named = panel ? describe(panel) : null
   const number = panel ? refOf(panel) : 0
@@ -923,8 +930,8 @@ const unmask = () => { for (const animation of masks) animation.cancel(); masks 
 const boxOf = (number) => {
   const el = elementOf(number)
   if (!el) return null
-  el.scrollIntoView({block: 'nearest', inline: 'nearest', behavior: 'instant'})
-  const box = el.getBoundingClientRect()
+  ask(el, 'scrollIntoView', {block: 'nearest', inline: 'nearest', behavior: 'instant'})
+  const box = ask(el, 'getBoundingClientRect')
   return [box.left + scrollX, box.top + scrollY, box.width, box.height]
 }
 
@@ -932,7 +939,7 @@ const boxOf = (number) => {
 
 /* The ref of a node that a selector found, with its role and name. */
 const adopt = (el, next, limit) => {
-  if (el.nodeType !== 1 || el.ownerDocument !== document) return null
+  if (own(el, 'nodeType') !== 1 || own(el, 'ownerDocument') !== document) return null
   kept.next = Math.max(kept.next, next)
   kept.limit = limit
   const number = refOf(el)
@@ -945,7 +952,7 @@ const adopt = (el, next, limit) => {
 
 const elements = () => document.getElementsByTagName('*').length
 const adoptRoot = (host, root) => { kept.closedRoots.set(host, root) }
-const markClickable = (el) => { if (el.nodeType === 1 && el !== document.body && el !== document.documentElement) kept.clickable.add(el) }
+const markClickable = (el) => { if (own(el, 'nodeType') === 1 && el !== document.body && el !== document.documentElement) kept.clickable.add(el) }
 
 const headline = () => [location.href, document.title]
 

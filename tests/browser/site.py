@@ -63,7 +63,8 @@ class _Handler(BaseHTTPRequestHandler):
             _ODD[path](self)
         elif file.is_file():
             other = site.near if self.server.server_port != int(site.near.rpartition(":")[2]) else site.far
-            self.give(file.read_text().replace("{FAR}", other).encode())
+            kind = "image/svg+xml" if path.endswith(".svg") else "text/html; charset=utf-8"
+            self.give(file.read_text().replace("{FAR}", other).encode(), Content_Type=kind)
         else:
             self.give(b"<title>Not found</title><h1>No such page</h1>", 404)
 
@@ -116,6 +117,10 @@ _ODD: dict[str, Callable[[_Handler], None]] = {
     "/evil": lambda handler: handler.give(
         REPORT, Content_Type="text/plain", Content_Disposition='attachment; filename="../../evil.txt"'
     ),
+    "/words.txt": lambda handler: handler.give(b"Plain words, & more", Content_Type="text/plain"),
+    "/data.json": lambda handler: handler.give(b'{"answer": 42}', Content_Type="application/json"),
+    "/feed.xml": lambda handler: handler.give(b"<feed><entry>Entry</entry></feed>", Content_Type="text/xml"),
+    "/locked": lambda handler: handler.give(b"Locked", 401, WWW_Authenticate='Basic realm="x"'),
     "/strict": lambda handler: handler.give(
         b"<title>Strict</title><button>Guarded</button>", Content_Security_Policy="default-src 'none'"
     ),

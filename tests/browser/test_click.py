@@ -118,6 +118,17 @@ def test_what_is_covered_is_not_clicked_and_the_cover_is_named(browser: AgentBro
     assert browser.run("return hits") == ["under"]
 
 
+def test_what_a_frame_is_covered_by_is_named(browser: AgentBrowser) -> None:
+    tree = browser.see_with("/frames.html", "Push Far")
+    cover = '<div role="dialog" aria-label="Over" style="position: fixed; inset: 0; background: white">x</div>'
+    browser.run(f"document.body.insertAdjacentHTML('beforeend', {cover!r})")
+
+    answer = browser.click(ref(tree, "Push Far"))
+
+    assert answer.code == "conflict"
+    assert 'covered by <div role="dialog" aria-label="Over"' in refused_at_once(answer)
+
+
 @pytest.mark.parametrize(
     ("name", "hit"), [("Above", "above"), ("Moving", "moving"), ("Far down", "far down"), ("In panel", "in panel")]
 )

@@ -19,7 +19,8 @@ CALL_SECONDS = 60
 
 def click_while_something_dies(browser: AgentBrowser, number: int, chance: random.Random) -> tuple[Envelope, float]:
     """One click during which Chrome, the driver or the broker is killed, and how long it took."""
-    assert browser.go(f"/count.html?{number}").body["ok"]
+    opened = browser.go(f"/count.html?{number}")
+    assert opened.body["ok"], opened.body
     victim = chance.choice([browser.chrome, browser.driver, browser.broker])()
     began = time.monotonic()
     call = browser.start("click", target="role=button")

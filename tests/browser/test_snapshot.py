@@ -170,6 +170,34 @@ def test_a_page_that_replaces_the_builtins_changes_nothing(browser: AgentBrowser
     assert "/note?real-hit" in browser.site.seen
 
 
+def test_a_form_whose_fields_are_named_like_its_members_is_shown_and_used(browser: AgentBrowser) -> None:
+    tree = browser.see("/clobber.html")
+
+    assert len([name for name in refs(tree).values() if name.startswith("Field ")]) == 32
+    assert browser.click(ref(tree, "After")).body["ok"]
+    assert browser.run("return done") is True
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        ("/drawing.svg", 'link "Linked text" /plain.html'),
+        ("/words.txt", '"Plain words, & more"'),
+        ("/data.json", "answer"),
+        ("/feed.xml", "Entry"),
+    ],
+)
+def test_a_document_that_is_no_page_is_shown(browser: AgentBrowser, path: str, part: str) -> None:
+    assert part in browser.see(path)
+
+
+def test_a_page_that_asks_for_a_password_does_not_hang(browser: AgentBrowser) -> None:
+    answer = browser.go("/locked")
+
+    assert answer.body["ok"], answer.body
+    assert browser.go("/plain.html").meta["title"] == "Plain"
+
+
 def test_the_source_of_the_snapshot_is_found_when_installed() -> None:
     script = "import guilds_browser.tab as tab; print(len(tab.SNAPSHOT_SOURCE))"
 

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from guilds_browser.calls import BrowserCall
 
 
+FRAME_CLICK_SECONDS = 2.5
+"""A cover over a frame is seen by Playwright alone, which waits for it to go away."""
+
+
 async def browser_click(
     call: BrowserCall,
     target: str,
@@ -27,11 +31,12 @@ async def browser_click(
     """Click it, at most 5 s. Raises ToolError as `aim` does, before anything is done."""
     element = await aim(call, target)
     handle = await element.handle(call)
+    seconds = STEP_SECONDS if element.document.frame_id == call.tab.target_id else FRAME_CLICK_SECONDS
     async with call.watch() as watch:
         call.begin()
         try:
             async with asyncio.timeout(STEP_SECONDS + 1):
-                await handle.click(button=button, click_count=2 if double else 1, timeout=STEP_SECONDS * 1000)
+                await handle.click(button=button, click_count=2 if double else 1, timeout=1000 * seconds)
         except PlaywrightError as problem:
             if watch.is_quiet:
                 raise await explained(call, element, problem) from problem
