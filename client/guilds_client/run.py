@@ -209,7 +209,7 @@ class Run:
         except ArgumentsError as problem:
             return _Outcome.failed(self._refused(str(problem), call.sent, tool))
         try:
-            async with self._at_once, self._edits if tool.name in EDITS else nullcontext():
+            async with self._edits if tool.name in EDITS else nullcontext(), self._at_once:
                 result = await self._result(call, tool, arguments)
             return self._filtered(tool, result)
         except ToolFailedError as problem:

@@ -66,3 +66,16 @@ def test_a_sandbox_that_can_not_be_used_is_one_line_on_stderr(tmp_path: Path) ->
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
     assert (done.stdout, done.returncode) == ("", 1)
+
+
+def test_a_call_leaves_nothing_in_the_run_time_folder_and_a_background_command_is_found_again(tmp_path: Path) -> None:
+    call = ("call", "--sandbox", "local:.", "shell")
+    guilds(tmp_path, *call, '{"command": "true"}')
+    left = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
+    started = guilds(tmp_path, *call, '{"command": "exec sleep 300", "background": true}')
+
+    listed = guilds(tmp_path, "call", "--sandbox", "local:.", "shell_status", '{"id": "b1", "stop": true}')
+
+    assert left == []
+    assert started.stdout.startswith("b1 started")
+    assert "b1 stopped" in listed.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import os
@@ -60,6 +61,13 @@ class LocalSandbox(ProcessSandbox):
             started.terminate,
             lambda: os.killpg(started.pid, signal.SIGKILL),
         )
+
+    async def close(self) -> None:
+        """End what is under way. Background commands go on; a run-time folder that holds nothing goes."""
+        await super().close()
+        for folder in (f"{self.runtime_dir}/requests", self.runtime_dir):
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
 
 
 def existing_folder(path: str) -> Path:

@@ -109,6 +109,9 @@ class ProcessSandbox(Sandbox):
             raise SandboxError("The sandbox is closed.", argv=argv)
         process = await self._start(argv, env, stdin_bytes)
         self._processes.add(process)
+        if self._is_closed:  # meanwhile
+            await self._finish(process)
+            raise SandboxError("The sandbox is closed.", argv=argv)
         return process
 
     async def _finish(self, process: Process) -> None:
