@@ -640,7 +640,8 @@ async def test_exploration_counts_what_came_before_the_first_edit(folder: Path) 
         await run.call("file_read", {"path": "a.txt"})
         unedited = await run.call("file_read", {"path": "b.txt"})
         await run.call("file_edit", {"path": "absent.txt", "old_string": "a", "new_string": "b"})
-        await run.call("shell", {"command": "mkdir sub; cd sub"})
+        await run.call("shell", {"command": "mkdir sub; cd sub; echo bbb >b.txt"})
+        await run.call("file_edit", {"path": "b.txt", "old_string": "bbb", "new_string": "ccc"})
         await run.call("file_edit", {"path": "../a.txt", "old_string": "aaa", "new_string": "ccc"})
         explored = run.exploration
 
