@@ -158,7 +158,8 @@ class _Broker:
         """The envelope of a request's result. Raises ToolError."""
         import asyncio
 
-        from guilds_browser.calls import BrowserCall, LostError
+        from guilds_browser.browser import LostError
+        from guilds_browser.calls import BrowserCall
         from guilds_wire import envelope
         from guilds_wire.request import from_text
 

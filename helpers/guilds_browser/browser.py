@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import time
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import async_playwright
@@ -39,20 +40,33 @@ REFS_RESERVED = 500
 
 STATE_NAME = "guilds-tabs.json"
 EVENTS_MOST = 20
+CLOCK_TICK_NS = 10_000_000
+"""A file's time is that of the kernel's last tick (1 to 10 ms)."""
+
+
+class LostError(Exception):
+    """Chrome or Playwright's driver has ended, or hangs for good; another broker has to begin anew."""
 
 
 class Download:
     """A file that Chrome is fetching."""
 
-    __slots__ = ("done", "name", "path", "received", "state", "url")
-
-    def __init__(self, url: str, name: str, path: str) -> None:
+    def __init__(self, url: str, name: str, path: str, since_ns: int) -> None:
         self.url = url
         self.name = name
         self.path = path
         self.received = 0
         self.state = "inProgress"
         self.done = asyncio.Event()
+        self._since_ns = since_ns
+
+    def lies_there(self) -> bool:
+        """Whether the whole file has its name: Chrome says that it is complete a moment earlier."""
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return False
+        return status.st_size == self.received and status.st_ctime_ns >= self._since_ns
 
 
 class Happened:
@@ -92,6 +106,7 @@ class Browser:
         self._state = _State(os.path.join(self._profile, STATE_NAME))
         self._running: dict[str, Download] = {}
         self._busy = False
+        self._call_began_ns = 0
 
     async def attach(self, *, navigates: bool) -> None:
         """Start Chrome if need be, mend the tabs that would hang us, and attach. Raises ToolError(`unavailable`)."""
@@ -148,6 +163,7 @@ class Browser:
     def start_call(self, dialog_answer: str | None) -> None:
         """A call begins: what opens now is of its making."""
         self.dialog_answer = dialog_answer
+        self._call_began_ns = time.time_ns() - CLOCK_TICK_NS
         self._busy = True
 
     def end_call(self) -> None:
@@ -219,7 +235,8 @@ class Browser:
         try:
             return await devtools.unblock(self.port, target, reopen=reopen)
         except (OSError, TimeoutError, ValueError) as problem:
-            raise ToolError("unavailable", f"the tab at {url[:120]} hangs and can't be mended: {problem}.") from problem
+            self.is_over = True
+            raise LostError(f"Chrome does not answer: {_first_line(problem)}") from problem
 
     async def _come_up(self, target_id: str) -> Tab:
         """The tab of a target that was just opened."""
@@ -373,7 +390,9 @@ class Browser:
 
     def _download_begins(self, event: dict[str, Any]) -> None:
         name = event["suggestedFilename"]
-        download = Download(event["url"], name, os.path.join(self._downloads, name))
+        download = Download(
+            event["url"], name, os.path.join(self._downloads, os.path.basename(name)), self._call_began_ns
+        )
         self._running[event["guid"]] = download
         self.happened.downloads.append(download)
         self.signal.set()

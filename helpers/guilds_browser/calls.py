@@ -12,6 +12,7 @@ import time
 
 from playwright.async_api import Error as PlaywrightError
 
+from guilds_browser.browser import LostError
 from guilds_browser.page_text import shown, shown_url
 from guilds_browser.tab import STEP_SECONDS, DocumentGoneError, ScriptError
 from guilds_browser.watch import Watch
@@ -33,10 +34,6 @@ if TYPE_CHECKING:
 UNREPEATABLE = frozenset({"browser_click", "browser_type", "browser_fill", "browser_scroll", "browser_eval"})
 
 NOTICES_MOST = 5
-
-
-class LostError(Exception):
-    """Chrome or Playwright's driver ended while a call was at work."""
 
 
 class BrowserCall:
@@ -67,6 +64,11 @@ class BrowserCall:
             return await self._told(text, cuts, started)
         except ToolError as error:
             raise await self._with_notices(error, started) from error
+        except TimeoutError as problem:
+            if await browser.is_lost():
+                raise LostError("no answer") from problem
+            slow = ToolError("timeout", f"Chrome did not answer within {STEP_SECONDS:.0f} s; {self._perhaps()}.")
+            raise await self._with_notices(slow, started) from problem
         except (PlaywrightError, DocumentGoneError, ScriptError, OSError) as problem:
             if await browser.is_lost():
                 raise LostError(_first_line(problem)) from problem
@@ -90,8 +92,7 @@ class BrowserCall:
 
     def timed_out(self, seconds: float) -> ToolError:
         """What is said when the whole call took too long."""
-        done = "it may have happened" if self.has_begun else "nothing was done"
-        return ToolError("timeout", f"{self.tool} did not end within {seconds:.0f} s; {done}. Try again.")
+        return ToolError("timeout", f"{self.tool} did not end within {seconds:.0f} s; {self._perhaps()}. Try again.")
 
     @property
     def cap_bytes(self) -> int:
@@ -124,9 +125,8 @@ class BrowserCall:
             if await self.browser.is_lost():
                 raise LostError("no answer") from None
             self.tab = await self.browser.ensure_answering(self.tab, navigates=False)
-            happened = "it may have happened" if self.has_begun else "nothing was done"
             raise ToolError(
-                "timeout", f"the page did not answer within {STEP_SECONDS:.0f} s of {self.tool}; {happened}."
+                "timeout", f"the page did not answer within {STEP_SECONDS:.0f} s of {self.tool}; {self._perhaps()}."
             ) from None
         return said if isinstance(said, tuple) else (said, [])
 
@@ -136,6 +136,9 @@ class BrowserCall:
             async with asyncio.timeout(STEP_SECONDS):
                 await self.tab.page.bring_to_front()
             self.tab.in_front = True
+
+    def _perhaps(self) -> str:
+        return "it may have happened" if self.has_begun else "nothing was done"
 
     def _lines(self) -> list[str]:
         """What happened besides, a line each."""

@@ -23,6 +23,8 @@ START_SECONDS = 20.0
 LEFT_OVER_SECONDS = 5.0
 """How long a Chrome of this profile that does not answer is taken to be still starting."""
 
+END_SECONDS = 5.0
+
 SAID_MAX_BYTES = 64 << 10
 
 WINDOW = "1280,800"
@@ -174,11 +176,18 @@ async def _end_hung_chrome(profile: str, port: int) -> bool:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-    for _ in range(100):
-        if not _pids_of(profile):
-            break
+    give_up = time.monotonic() + END_SECONDS
+    while hung and time.monotonic() < give_up and not await _is_free(port):
         await asyncio.sleep(0.02)
     return bool(hung)
+
+
+async def _is_free(port: int) -> bool:
+    """Whether nothing listens on a port any more; a listener that is being torn down resets connections."""
+    try:
+        return await devtools.version(port) is None
+    except ConnectionError:
+        return False
 
 
 def _pids_of(profile: str) -> list[int]:

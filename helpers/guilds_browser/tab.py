@@ -21,6 +21,7 @@ WORLD = "guilds"
 STEP_SECONDS = 5.0
 FRAME_SECONDS = 1.5
 TITLE_SECONDS = 0.5
+NAVIGATING_SECONDS = 0.02
 
 CLICK_EVENTS = frozenset({"click", "mousedown", "mouseup", "pointerdown", "pointerup", "dblclick"})
 LISTENERS_ELEMENTS_MOST = 3_000
@@ -146,8 +147,9 @@ class Tab:
             try:
                 document = await self.document(frame_id)
                 return document, await document.call(function, *arguments, seconds=seconds)
-            except DocumentGoneError:  # it has navigated since its world was found
+            except DocumentGoneError:  # it has navigated since its world was found, or does so now
                 self.forget_world(frame_id)
+                await asyncio.sleep(NAVIGATING_SECONDS)
         document = await self.document(frame_id)
         return document, await document.call(function, *arguments, seconds=seconds)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 WATCH_SECONDS = 0.04
 NAVIGATION_SECONDS = 5.0
+ENDED_SECONDS = 0.3
 DOWNLOAD_SECONDS = 5.0
 
 _EVENTS = (
@@ -60,9 +61,14 @@ class Watch:
             await self._wait(DOWNLOAD_SECONDS, lambda: bool(self._call.browser.happened.downloads))
         elif self._started:
             await self._wait(NAVIGATION_SECONDS, lambda: self._ready or (self._stopped and not self._committed))
+            if not self._committed:  # word of a download comes over another session, a little later or earlier
+                await self._wait(ENDED_SECONDS, lambda: bool(self._call.browser.happened.downloads))
         for download in self._call.browser.happened.downloads:
             try:
-                await asyncio.wait_for(download.done.wait(), DOWNLOAD_SECONDS)
+                async with asyncio.timeout(DOWNLOAD_SECONDS):
+                    await download.done.wait()
+                    while download.state == "completed" and not download.lies_there():
+                        await asyncio.sleep(WATCH_SECONDS / 4)
             except TimeoutError:  # it goes on, and the result says so
                 pass
         await self._tell_navigation()

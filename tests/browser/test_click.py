@@ -69,6 +69,17 @@ def test_a_download_lies_in_home_under_its_own_name(browser: AgentBrowser) -> No
     file.unlink()
 
 
+def test_a_second_download_of_the_same_name_takes_the_place_of_the_first(browser: AgentBrowser) -> None:
+    target = ref(browser.see("/acts.html"), "Get report")
+    file = browser.home.put("downloads/report.csv", "old")
+
+    answer = browser.click(target)
+
+    assert answer.meta["download"][0]["path"] == str(file)
+    assert file.read_bytes() == REPORT
+    file.unlink()
+
+
 def test_a_link_to_a_new_tab_makes_that_the_current_one(browser: AgentBrowser) -> None:
     answer = browser.click(ref(browser.see("/acts.html"), "Open blank"))
 

@@ -85,6 +85,16 @@ def test_chrome_that_was_killed_is_started_again_and_that_is_said(own_browser: A
     assert own_browser.go("/form.html").meta["title"] == "Form"
 
 
+def test_chrome_that_hangs_is_ended_and_started_again(own_browser: AgentBrowser) -> None:
+    own_browser.go("/plain.html")
+    os.kill(own_browser.chrome(), signal.SIGSTOP)
+
+    answer = own_browser.call("snapshot")
+
+    assert "Chrome was not running and has been started" in str(answer.body), answer.body
+    assert own_browser.go("/form.html").meta["title"] == "Form"
+
+
 def test_refs_are_never_given_again_also_not_to_another_chrome(own_browser: AgentBrowser) -> None:
     before = refs(own_browser.see("/list.html"))
     own_browser.kill(own_browser.broker())
