@@ -116,7 +116,7 @@ def test_the_log_stays_within_the_cap_and_keeps_its_end(home: AgentHome) -> None
 
     assert len(answer.text.encode()) <= 1024
     assert answer.text.endswith("x40")
-    assert "lines left out" in answer.text[slice(*answer.meta["cuts"])]
+    assert "characters left out" in answer.text[slice(*answer.meta["cuts"])]
 
 
 def test_stop_ends_all_processes_of_the_command(home: AgentHome, own: str) -> None:

@@ -115,7 +115,9 @@ def test_replace_all_replaces_every_place(home: AgentHome) -> None:
     assert answer.text.startswith("edited a.txt (+2 −2)")
 
 
-@pytest.mark.parametrize(("content", "lines"), [("hit\nrow\nhit\n", "1, 3"), ("aaa", "1, 1"), ("x\nhit hit\n", "2, 2")])
+@pytest.mark.parametrize(
+    ("content", "lines"), [("hit\nrow\nhit\n", "lines 1, 3"), ("aaa", "line 1"), ("x\nhit hit\n", "line 2")]
+)
 def test_several_places_are_refused_with_their_lines(home: AgentHome, content: str, lines: str) -> None:
     file = home.put("a.txt", content)
     old = "aa" if content == "aaa" else "hit"
@@ -123,7 +125,7 @@ def test_several_places_are_refused_with_their_lines(home: AgentHome, content: s
     answer = home.call("file_edit", path="a.txt", old_string=old, new_string="y")
 
     assert answer.code == "ambiguous_match"
-    assert f"at lines {lines};" in answer.message
+    assert f"at {lines};" in answer.message
     assert file.read_text() == content
 
 

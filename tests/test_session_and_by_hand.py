@@ -96,6 +96,7 @@ def test_an_idle_worker_that_was_killed_is_replaced(session: Session, home: Agen
     session.ask("c1", "file_read", path="a.txt")
     session.answer()
     subprocess.run(["pkill", "-9", "-P", str(session.process.pid)], check=True)
+    time.sleep(0.2)
 
     session.ask("c2", "file_read", path="a.txt")
 

@@ -108,6 +108,17 @@ def all_commands(places: Places) -> list[BackgroundCommand]:
     return [found for number in numbers if (found := _load(folder, f"b{number}"))]
 
 
+def left_running(command: BackgroundCommand) -> list[int]:
+    """The processes that an ended command has left, as far as they can be told from others."""
+    supervised = command.boot == boot_id() and _lives(command.supervisor, command.supervisor_start)
+    return of_call(command.mark, command.supervisor if supervised else os.getpid())
+
+
+def end_left(command: BackgroundCommand) -> None:
+    """End what an ended command has left. Raises ToolError(`io_error`) when that is not possible."""
+    end_processes(lambda: left_running(command))
+
+
 def stop(places: Places, command: BackgroundCommand) -> BackgroundCommand:
     """End a running command with all its processes; how it is then."""
     folder = _folder(places)
@@ -119,7 +130,7 @@ def stop(places: Places, command: BackgroundCommand) -> BackgroundCommand:
             if now and now.state != "running":
                 return now
             time.sleep(0.01)
-    end_processes(lambda: of_call(command.mark, os.getpid()))
+    end_left(command)
     command.state, command.seconds = "stopped", _now() - command.started
     command.save(folder)
     return command
@@ -156,13 +167,26 @@ def _be_supervisor(call: Call, command: Command, log: Log, folder: bytes, id_: s
 
     try:
         ended = run(command, lambda piece: len(log.take(piece)) == len(piece), None, started)
-    except (ToolError, OSError) as problem:
-        os.write(tell, str(problem).encode())
+    except ToolError as error:
+        os.write(tell, error.message.encode())
+        return
+    except OSError as problem:
+        os.write(tell, f"{os.fsdecode(folder)}: {problem.strerror}; the command was ended. Make room there.".encode())
         return
     _write_down(known[0], ended, log)
     known[0].save(folder)
     if ended.output is not None:
         follow(ended.output, log, command.mark)
+    _wait_for_the_rest()
+
+
+def _wait_for_the_rest() -> None:
+    """Stay the parent of what is left, so that a stop still finds it."""
+    while True:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
 
 
 def _write_down(command: BackgroundCommand, ended: Ended, log: Log) -> None:

@@ -43,7 +43,8 @@ class Line:
             text, rest = self._held.removesuffix(b"\r").decode("utf-8", "replace"), 0
         else:
             text = self._held.decode()
-            rest = self._rest + len(self._decoder.decode(b"", final=True)) - self._returned
+            broken = len(self._decoder.decode(b"", final=True))  # half a character stands behind a `\r`
+            rest = self._rest + broken - (self._returned and not broken)
         rest += max(0, len(text) - LINE_MAX_CHARACTERS)
         if not rest:
             return text, True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -118,7 +119,12 @@ def _perform(helper: Helper, tool: Tool, values: dict[str, Any]) -> None:
     except ToolError as error:
         click.echo(f"error: {error.message}", err=True)
         sys.exit(1)
-    click.echo(result.text.encode("utf-8", "replace"))
+    try:
+        click.echo(result.text.encode("utf-8", "replace"))
+        sys.stdout.flush()
+    except OSError as problem:
+        click.echo(f"error: the result can't be printed: {problem.strerror}", err=True)
+        os._exit(1)  # the interpreter's own flush at its end would fail once more
 
 
 def _object(members: dict[str, str]) -> str:

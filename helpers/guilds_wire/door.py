@@ -10,6 +10,7 @@ import sys
 
 from guilds_wire import envelope, request
 from guilds_wire.call import Call
+from guilds_wire.descriptors import write_all
 from guilds_wire.errors import ToolError
 from guilds_wire.places import Places
 from guilds_wire.schema import validate
@@ -141,13 +142,6 @@ def put_stdout_aside() -> int:
     return real
 
 
-def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of it. Raises OSError."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
-
-
 def _answer(helper: Helper, read: Callable[[], bytes]) -> int:
     """Print the envelope of one request; 1 when it can't be printed."""
     stdout = put_stdout_aside()
@@ -174,7 +168,8 @@ def _open_standard_streams() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open("/dev/null", os.O_RDWR)
+            # Nothing can be written to a stdout that was closed, and the exit status is to say so.
+            os.open("/dev/null", os.O_RDONLY if descriptor == 1 else os.O_RDWR)
             os.set_inheritable(descriptor, True)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
 

@@ -46,10 +46,18 @@ def run_and_tell(call: Call, command: Command, timeout_seconds: int) -> Result:
         log.keep()
     shaped = shaper.finish(call.cap_bytes, trailers, _log_shown(call, log))
     if ended.output is not None:
-        follow_in_background(ended.output, log, command.mark, call.run.folder())
+        follow_in_background(ended.output, log, command.mark, _folder(call))
     elif shaped.whole and not ended.left:
         log.discard()
     return Result(shaped.text, _meta(call, ended, log), shaped.cuts)
+
+
+def _folder(call: Call) -> int | None:
+    """The run's folder, for its lock; None where there can be none."""
+    try:
+        return call.run.folder()
+    except OSError:
+        return None
 
 
 def _keep_directory(call: Call, command: Command, ended: Ended) -> list[str]:
@@ -59,13 +67,17 @@ def _keep_directory(call: Call, command: Command, ended: Ended) -> list[str]:
     if ended.untraced:
         ended.directory = _told_directory(command)
     if ended.directory is None:
-        return []
+        return [_not_kept(ended.directory_problem)] if ended.directory_problem else []
     try:
         call.run.set_directory(ended.directory)
     except OSError as problem:
-        return [f"[the change of directory could not be kept: {problem.strerror}]"]
+        return [_not_kept(problem.strerror)]
     call.workspace.directory = ended.directory
     return []
+
+
+def _not_kept(problem: str | None) -> str:
+    return f"[the change of directory could not be kept: {problem}]"
 
 
 def _told_directory(command: Command) -> bytes | None:

@@ -104,6 +104,11 @@ def on_signal(numbers: Iterable[int], handler: Any) -> None:
         _signal.signal(number, handler)
 
 
+def unblock_signals(numbers: Iterable[int]) -> None:
+    """Let these signals through, should whoever started this process have blocked them."""
+    _signal.pthread_sigmask(_signal.SIG_UNBLOCK, numbers)
+
+
 def wake_on_signals(descriptor: int) -> None:
     """Have a byte written to this non-blocking descriptor whenever a signal with a handler arrives."""
     _signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)

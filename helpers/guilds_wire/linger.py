@@ -36,7 +36,7 @@ def follow(output: int, log: Log, mark: str) -> None:
             return
 
 
-def follow_in_background(output: int, log: Log, mark: str, folder: int) -> None:
+def follow_in_background(output: int, log: Log, mark: str, folder: int | None) -> None:
     """Leave a process behind that follows the pipe, holding the lock of the run's `folder`."""
     file = log.keep()
     if os.fork() == 0:

@@ -97,3 +97,4 @@ class Log:
             if self._file is not None:
                 os.close(self._file)
             self._file = None
+            self.discard()  # half a log would be taken for the whole, and only fills the disk

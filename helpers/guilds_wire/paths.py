@@ -87,7 +87,7 @@ class Workspace:
         `path_outside_home`, `not_found` unless `allow_missing`, `io_error`.
         """
         named = _checked(path)
-        shown = self.shown(named)
+        shown = quoted(path) if ".." in path.split("/") else self.shown(named)
         walk = _Walk(os.path.join(self.directory, named))
         try:
             missing = walk.to_the_end()
@@ -131,6 +131,8 @@ class Workspace:
     def _advice(self, where: Located, path: str) -> str:
         below = self.shown(where.real)
         gone = shown_bytes(where.missing[0])
+        if path.startswith("~"):
+            return f": `~` is not expanded, home is {shown_bytes(self.home)}"
         if path.startswith("/") or len(where.missing) > 1:
             return f": there is no {quoted(gone)} in {below}"
         return f" (the working directory is {shown_bytes(self.directory)})"
@@ -201,8 +203,11 @@ def _checked(path: str) -> bytes:
     named = path.encode("utf-8")
     if b"\0" in named:
         raise invalid_argument("path", "holds a NUL character")
-    if len(named) > PATH_MAX_BYTES or any(len(name) > NAME_MAX_BYTES for name in named.split(b"/")):
-        raise invalid_argument("path", f"is too long: a name has at most {NAME_MAX_BYTES} bytes")
+    if len(named) > PATH_MAX_BYTES:
+        raise invalid_argument("path", f"has {len(named)} bytes; a path has at most {PATH_MAX_BYTES}")
+    longest = max(len(name) for name in named.split(b"/"))
+    if longest > NAME_MAX_BYTES:
+        raise invalid_argument("path", f"holds a name of {longest} bytes; a name has at most {NAME_MAX_BYTES}")
     return named
 
 

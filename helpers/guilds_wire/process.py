@@ -31,6 +31,7 @@ PIPE_BYTES = 1 << 20  # as much as an ordinary user may ask for (/proc/sys/fs/pi
 ARGUMENT_MAX_BYTES = 131_071  # MAX_ARG_STRLEN, execve(2)
 
 SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGCHLD = 1, 2, 9, 15, 17
+_NOTED = (SIGCHLD, SIGTERM, SIGINT, SIGHUP)
 _UNTRACED = b"u"
 _WALL = 0x40000000  # __WALL, waitpid(2): traced children and all others
 
@@ -67,17 +68,29 @@ class Command:
 class Ended:
     """How a command ended. `exit_code` is 128 + n for signal n (bash(1), "Exit status").
 
-    `directory` is the one it was in at its end, None where that is not known (`untraced` says why).
+    `directory` is the one it was in at its end, None where that is not known (`untraced` or `directory_problem`
+    says why).
     `stopped_by` is None, "timeout", "limit" (the sink took no more) or "signal" (this process was told to stop).
     `left` are the pids that still run; `output` is the pipe they may still write to, None when it has ended.
     """
 
-    __slots__ = ("directory", "exit_code", "left", "output", "seconds", "signal", "stopped_by", "untraced")
+    __slots__ = (
+        "directory",
+        "directory_problem",
+        "exit_code",
+        "left",
+        "output",
+        "seconds",
+        "signal",
+        "stopped_by",
+        "untraced",
+    )
 
     def __init__(self) -> None:
         self.exit_code = 0
         self.signal: int | None = None
         self.directory: bytes | None = None
+        self.directory_problem: str | None = None
         self.untraced: str | None = None
         self.stopped_by: str | None = None
         self.left: list[int] = []
@@ -114,11 +127,16 @@ class _Running:
         self._deadline = None if timeout_seconds is None else self._start + timeout_seconds
         self._kill_at: float | None = None
         self._leave_at: float | None = None
+        self._lingered = 0  # bytes that came after the command's end
         self._children = True
         self._spawn(command, output)
 
     def to_the_end(self, started: Callable[[int], None]) -> Ended:
-        started(self._pid)
+        try:
+            started(self._pid)
+        except OSError:
+            self._send(SIGKILL)
+            raise
         poll = select.poll()
         poll.register(self._wake, select.POLLIN)
         poll.register(self._output, select.POLLIN)
@@ -210,6 +228,10 @@ class _Running:
     def _pass_on(self) -> bool:
         """Hand the next piece of output on; False at its end."""
         piece = os.read(self._output, PIPE_BYTES)
+        if self._leave_at is not None and self._kill_at is None:
+            self._lingered += len(piece)
+            if self._lingered > PIPE_BYTES:  # a loud process that goes on writes to the log from here on
+                self._leave_at = 0.0
         if piece and not self._sink(piece):
             self._stop("limit")
         return bool(piece)
@@ -248,20 +270,22 @@ class _Running:
             _signal(pid, number)
 
     def _drain(self) -> bool:
-        """Take what lies in the pipe by now; whether it is still open."""
+        """Take what lies in the pipe by now, a pipe's full at most; whether it is still open."""
         os.set_blocking(self._output, False)
         try:
-            while self._pass_on():
-                pass
+            while self._lingered <= PIPE_BYTES:
+                if not self._pass_on():
+                    return False
         except BlockingIOError:
-            return True
-        return False
+            pass
+        return True
 
     def _result(self, output_open: bool) -> Ended:
         if self._children:
             self.ended.left = of_call(self._mark, os.getpid())
         if self._tracer:
             self.ended.directory = self._tracer.directory
+            self.ended.directory_problem = self._tracer.directory_problem
             self.ended.untraced = self._tracer.problem
         if output_open and self.ended.left:
             os.set_blocking(self._output, True)
@@ -314,7 +338,8 @@ def _wake_pipe() -> int:
     os.set_blocking(read, False)
     os.set_blocking(write, False)
     lean.wake_on_signals(write)
-    lean.on_signal((SIGCHLD, SIGTERM, SIGINT, SIGHUP), _take_note)
+    lean.on_signal(_NOTED, _take_note)
+    lean.unblock_signals(_NOTED)
     _wake_end = write
     return read
 

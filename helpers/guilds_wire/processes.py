@@ -35,20 +35,15 @@ def read(pid: int) -> Process | None:
 
 
 def of_call(mark: str, root: int) -> list[int]:
-    """The live processes of a call: those below `root` that do not bear another call's mark, and all others
-    that bear this one. `root` itself is not among them.
-    """
+    """The live processes of a call: all below `root`, which is not among them, and all that bear its mark."""
     processes = [process for name in os.listdir("/proc") if name.isdecimal() and (process := read(int(name)))]
     below = _below(root, processes)
     wanted = mark.encode()
-    found = []
-    for process in processes:
-        if process.pid == root:
-            continue
-        its_mark = _mark(process.pid)
-        if its_mark == wanted or (process.pid in below and its_mark is None):
-            found.append(process.pid)
-    return found
+    return [
+        process.pid
+        for process in processes
+        if process.pid != root and (process.pid in below or _mark(process.pid) == wanted)
+    ]
 
 
 def boot_id() -> str:

@@ -13,6 +13,7 @@ import os
 import stat
 import time
 
+from guilds_wire.descriptors import write_all
 from guilds_wire.errors import ToolError, io_error
 from guilds_wire.paths import Located, real_path, shown_bytes
 from guilds_wire.run_state import RUNS_FOLDER
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
 FRESH_NAME = ".guilds-replacement~"
 """What the new content is called until it is renamed."""
 
-LOCK_SECONDS = 20
+KEPT_NAME = ".guilds-replaced~"
+"""What the old content is called as well, until it is known that nobody changed it at the last moment."""
+
+LOCK_SECONDS = 10
+"""Ours hold the lock for milliseconds; who holds it longer is a command of the agent's (`flock . make`)."""
 READ_MAX_BYTES = 128 << 20
 """The largest file that is changed: its content is held in memory."""
 
@@ -45,14 +50,15 @@ class Target:
         self.shown = located.shown
         self.before: bytes | None = None
         self.in_place = False
+        self._locked = False
         self._status: os.stat_result | None = None
         self._workspace = workspace
         self._folder, self._name = _folder_and_name(workspace, located)
 
     def __enter__(self) -> Target:
         try:
-            self._lock()
-            self._remove_fresh()
+            self._locked = self._lock()
+            self._remove(FRESH_NAME, KEPT_NAME)
             self._look()
         except BaseException:
             os.close(self._folder)
@@ -76,21 +82,23 @@ class Target:
         except OSError as problem:
             raise io_error(problem, self.shown) from problem
         finally:
-            self._remove_fresh()
+            self._remove(FRESH_NAME, KEPT_NAME)
 
-    def _lock(self) -> None:
+    def _lock(self) -> bool:
+        """Take the folder's lock; False when somebody else keeps it, or the folder can't be opened for it. Then the
+        fresh name, which only one can make, keeps two writers apart.
+        """
         give_up = time.monotonic() + LOCK_SECONDS
         while True:
             try:
                 fcntl.flock(self._folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
+                return True
             except BlockingIOError:
                 if time.monotonic() > give_up:
-                    raise ToolError(
-                        "conflict",
-                        f"{self.shown}: another process has locked its folder for {LOCK_SECONDS} s; try again.",
-                    ) from None
+                    return False
                 time.sleep(0.002)
+            except OSError:  # an O_PATH descriptor
+                return False
 
     def _look(self) -> None:
         """Read the file as it is now that nobody else changes it through us."""
@@ -129,13 +137,31 @@ class Target:
         with open(fresh, "wb", buffering=0):
             if self._status and not self._copy_properties(fresh, self._status):
                 return False
-            _write_all(fresh, content)
+            write_all(fresh, content)
             os.fsync(fresh)
         self._require_unchanged()
         if self._status is None:
             self._link_new()
         else:
-            os.rename(FRESH_NAME, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+            self._rename_over(self._status)
+        return True
+
+    def _rename_over(self, before: os.stat_result) -> None:
+        """Put the new file in the old one's place, and the old one back should it have changed at the last moment."""
+        kept = self._keep_old()
+        os.rename(FRESH_NAME, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        if kept:
+            now = os.stat(KEPT_NAME, dir_fd=self._folder, follow_symlinks=False)
+            if (now.st_ino, now.st_size, now.st_mtime_ns) != (before.st_ino, before.st_size, before.st_mtime_ns):
+                os.rename(KEPT_NAME, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+                raise self._changed()
+
+    def _keep_old(self) -> bool:
+        """Give the old file a second name; False where that can't be done (no hard links, another's file)."""
+        try:
+            os.link(self._name, KEPT_NAME, src_dir_fd=self._folder, dst_dir_fd=self._folder, follow_symlinks=False)
+        except OSError:
+            return False
         return True
 
     def _link_new(self) -> None:
@@ -178,17 +204,38 @@ class Target:
         return True
 
     def _write_in_place(self, content: bytes) -> None:
-        """Overwrite the file's own bytes, for a file with several names or of an owner that we can't give."""
+        """Overwrite the file's own bytes, for a file with several names or of an owner that we can't give.
+
+        A process of its own does it, so that a kill of this one leaves no half of it.
+        """
         self._require_unchanged()
+        told, tell = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.setsid()
+                self._overwrite(content)
+            except OSError as problem:
+                os.write(tell, b"%d" % (problem.errno or errno.EIO))
+            finally:
+                os._exit(0)
+        os.close(tell)
+        with open(told, "rb") as answer:
+            number = answer.read()
+        os.waitpid(child, 0)
+        if number:
+            raise OSError(int(number), os.strerror(int(number)))
+        self.in_place = True
+
+    def _overwrite(self, content: bytes) -> None:
         file = os.open(self._name, os.O_WRONLY | os.O_NOFOLLOW, dir_fd=self._folder)
         with open(file, "wb", buffering=0):
             length = len(self.before or b"")
             if len(content) > length:
                 _reserve(file, length, len(content))
-            _write_all(file, content)
+            write_all(file, content)
             os.ftruncate(file, len(content))
             os.fsync(file)
-        self.in_place = True
 
     def _require_unchanged(self) -> None:
         """Raises ToolError(`conflict`) when the file is not the one whose content is in `before`."""
@@ -214,11 +261,13 @@ class Target:
             f"{self.shown} was changed by somebody else meanwhile; nothing was written. Read it again.",
         )
 
-    def _remove_fresh(self) -> None:
-        try:
-            os.unlink(FRESH_NAME, dir_fd=self._folder)
-        except OSError:  # there is none; or the folder can't be written, which the write itself finds and tells
-            pass
+    def _remove(self, *names: str) -> None:
+        """Remove what a write left behind. Without the lock it may be another's, who is still at it."""
+        for name in names if self._locked else ():
+            try:
+                os.unlink(name, dir_fd=self._folder)
+            except OSError:  # there is none; or the folder can't be written, which the write finds and tells
+                pass
 
 
 def open_target(workspace: Workspace, path: str, *, create: bool) -> Target:
@@ -235,24 +284,40 @@ def open_target(workspace: Workspace, path: str, *, create: bool) -> Target:
 
 
 def _folder_and_name(workspace: Workspace, located: Located) -> tuple[int, bytes]:
-    runs = os.path.join(workspace.home, RUNS_FOLDER)
-    first = os.path.join(located.real, located.missing[0]) if located.missing else located.real
-    if first == runs or first.startswith(runs + b"/"):
-        raise ToolError(
-            "path_outside_home",
-            f"{located.shown} lies in {shown_bytes(RUNS_FOLDER)}, which the tools keep: it can be read, not written.",
-        )
+    _require_writable_place(workspace, os.path.join(located.real, *located.missing[:1]), located.shown)
     try:
         if located.missing:
-            return _made_folder(located), located.missing[-1]
-        parent, name = os.path.split(located.real)
-        folder = os.open(parent, os.O_RDONLY | os.O_DIRECTORY)
+            folder, name = _made_folder(located), located.missing[-1]
+        else:
+            parent, name = os.path.split(located.real)
+            folder = _open_folder(parent)
     except OSError as problem:
         raise io_error(problem, located.shown) from problem
-    if not workspace.contains(real_path(folder)):
+    try:  # judged once more by where the descriptor stands: a folder may have been moved since
+        _require_writable_place(workspace, os.path.join(real_path(folder), name), located.shown)
+    except ToolError:
         os.close(folder)
-        raise ToolError("conflict", f"{located.shown} was moved meanwhile; nothing was written.")
+        raise
     return folder, name
+
+
+def _require_writable_place(workspace: Workspace, real: bytes, shown: str) -> None:
+    runs = os.path.join(workspace.home, RUNS_FOLDER)
+    if real == runs or real.startswith(runs + b"/"):
+        raise ToolError(
+            "path_outside_home",
+            f"{shown} lies in {shown_bytes(RUNS_FOLDER)}, which the tools keep: it can be read, not written.",
+        )
+    if not workspace.contains(real):
+        raise ToolError("conflict", f"{shown} was moved meanwhile; nothing was written.")
+
+
+def _open_folder(path: bytes) -> int:
+    """The folder, for its lock; one that may be written and not read at least to act in."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except PermissionError:
+        return os.open(path, os.O_PATH | os.O_DIRECTORY)
 
 
 def _made_folder(located: Located) -> int:
@@ -291,9 +356,3 @@ def _reserve(file: int, length: int, wanted: int) -> None:
             return
         os.ftruncate(file, length)
         raise
-
-
-def _write_all(file: int, content: bytes) -> None:
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(file, rest) :]

@@ -15,9 +15,14 @@ from guilds_wire.errors import io_error, quoted
 from guilds_wire.paths import shown_bytes
 from guilds_wire.places import Places
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 RUN_FOLDERS_MOST = 20
 RUNS_FOLDER = b".runs"
 LOCK_SECONDS = 2
+MAKE_TIMES_MOST = 5
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
@@ -38,7 +43,8 @@ class RunState:
         self.directory = _nearest_folder(kept, places.home)
         if self.directory != kept:
             gone, now = quoted(shown_bytes(kept)), quoted(shown_bytes(self.directory))
-            self.notice = f"[the working directory {gone} is gone; now in {now}]"
+            how = "can't be entered" if os.path.isdir(kept) else "is gone"
+            self.notice = f"[the working directory {gone} {how}; now in {now}]"
 
     def folder(self) -> int:
         """A descriptor of the run's folder, which is made when it is missing. Raises OSError."""
@@ -76,8 +82,11 @@ class RunState:
             file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._descriptor)
         except OSError:
             return None
-        with open(file, "rb") as opened:
-            return opened.read()
+        try:
+            with open(file, "rb") as opened:
+                return opened.read()
+        except OSError:  # a folder has taken its name
+            return None
 
     def write(self, name: str, content: bytes) -> None:
         """Replace one of the folder's small files at once: a reader sees the old or the new. Raises OSError."""
@@ -105,16 +114,18 @@ class RunState:
         return kept if kept and kept.startswith(b"/") and b"\0" not in kept else self._home
 
     def _make(self) -> None:
-        runs, name = os.path.split(self.path)
-        for path in (runs, self.path):
-            try:
-                os.mkdir(path, 0o700)
-            except FileExistsError:
-                pass
-        self._descriptor = self._open()
-        if self._descriptor is None:
-            raise OSError(errno.EBUSY, "the run's folder was removed while it was made", os.fsdecode(name))
-        _clear_old_runs(runs)
+        runs = os.path.dirname(self.path)
+        for _ in range(MAKE_TIMES_MOST):
+            for path in (runs, self.path):
+                try:
+                    os.mkdir(path, 0o700)
+                except FileExistsError:
+                    pass
+            self._descriptor = self._open()
+            if self._descriptor is not None:  # else another call cleared it before we had it locked
+                _clear_old_runs(runs)
+                return
+        raise OSError(errno.EBUSY, "the run's folder is removed as often as it is made")
 
     def _open(self) -> int | None:
         """Open, lock and mark as used; None when there is no folder. One that is being removed is none."""
@@ -159,23 +170,42 @@ def _nearest_folder(path: bytes, home: bytes) -> bytes:
 
 
 def _clear_old_runs(runs: bytes) -> None:
-    """Remove the run folders beyond the most recently used ones, those in use apart."""
+    """Remove the run folders beyond the most recently used ones, those in use apart; one call at a time does it."""
+    import shutil  # only a run's first call pays for it
+
+    folder = os.open(runs, _FOLDER)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for used, path in sorted(_run_folders(runs), reverse=True)[RUN_FOLDERS_MOST:]:
+            _remove_unless_used(path, used, shutil.rmtree)
+    except BlockingIOError:  # another call is at it
+        pass
+    finally:
+        os.close(folder)
+
+
+def _run_folders(runs: bytes) -> list[tuple[int, bytes]]:
+    """When each was last used, and its path."""
+    found = []
     with os.scandir(runs) as entries:
-        folders = [(entry.stat().st_mtime_ns, entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
-    for _, path in sorted(folders, reverse=True)[RUN_FOLDERS_MOST:]:
-        _remove_unless_used(path)
+        for entry in entries:
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    found.append((entry.stat().st_mtime_ns, entry.path))
+            except FileNotFoundError:  # the agent removed it meanwhile
+                continue
+    return found
 
 
-def _remove_unless_used(path: bytes) -> None:
-    import shutil  # only a run that pushes another out pays for it
-
+def _remove_unless_used(path: bytes, used: int, remove: Callable[..., None]) -> None:
     try:
         folder = os.open(path, _FOLDER)
-    except OSError:  # another call has removed it
+    except OSError:  # the agent removed it
         return
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(path, ignore_errors=True)
+        if os.fstat(folder).st_mtime_ns == used:
+            remove(path, ignore_errors=True)
     except BlockingIOError:
         pass
     finally:

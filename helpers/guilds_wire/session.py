@@ -12,6 +12,7 @@ import os
 import select
 
 from guilds_wire import envelope, lean, request
+from guilds_wire.descriptors import write_all
 from guilds_wire.errors import ToolError
 
 TYPE_CHECKING = False
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
 
     Perform = Callable[[Request], dict[str, Any]]
 
-UNDER_WAY_MOST = 64
+UNDER_WAY_MOST = 32
 """How many requests are served at once; the next line is read when one of them has finished."""
 
 CALLS_OF_A_WORKER_MOST = 1_000
 """Then its process is replaced, so that whatever a tool might leave behind stays bounded."""
 
 NO_ID = "-"
+TOO_LONG = b"\n"  # no line holds one
 READ_BYTES = 1 << 20
 SIGTERM = 15
 SIG_DFL = 0
@@ -79,6 +81,7 @@ class _Session:
         self._idle: list[_Worker] = []
         self._line = bytearray()
         self._too_long = False
+        self._waiting: list[bytes] = []  # lines that were read and not yet served, last one first
         self._stdin_open = True
         self._poll = select.poll()
         self._poll.register(stdout, 0)  # reports POLLERR when the reader has gone
@@ -86,7 +89,11 @@ class _Session:
     def to_the_end(self) -> int:
         """Serve all there is; the exit status."""
         reading = False
-        while self._stdin_open or self._busy:
+        while self._stdin_open or self._busy or self._waiting:
+            while self._waiting and len(self._busy) < UNDER_WAY_MOST:
+                self._serve_line(self._waiting.pop())
+            if not (self._stdin_open or self._busy):
+                continue
             wanted = self._stdin_open and len(self._busy) < UNDER_WAY_MOST
             if wanted != reading:
                 (self._poll.register(0, select.POLLIN) if wanted else self._poll.unregister(0))
@@ -110,26 +117,24 @@ class _Session:
 
     def _read(self) -> None:
         piece = os.read(0, READ_BYTES)
+        *ends, rest = piece.split(b"\n")
         if not piece:
             self._stdin_open = False
-        *lines, rest = piece.split(b"\n")
-        for line in lines:
-            self._line += line
-            self._serve_line()
+            ends, rest = [b""], b""  # a last line without its end is a line
+        lines = []
+        for end in ends:
+            lines.append(TOO_LONG if self._too_long else bytes(self._line + end).strip())
+            self._line.clear()
+            self._too_long = False
         self._line += rest
         if len(self._line) > request.REQUEST_MAX_BYTES:
             self._too_long = True
             self._line.clear()
-        if not piece and self._line:
-            self._serve_line()
+        self._waiting = [line for line in reversed(lines) if line]
 
-    def _serve_line(self) -> None:
-        line, self._line = bytes(self._line).strip(), bytearray()
-        too_long, self._too_long = self._too_long, False
-        if not line and not too_long:
-            return
+    def _serve_line(self, line: bytes) -> None:
         try:
-            if too_long:
+            if line == TOO_LONG:
                 raise ToolError("invalid_request", f"A line has over {request.REQUEST_MAX_BYTES} bytes.")
             asked = request.parse(line)
         except ToolError as error:
@@ -139,16 +144,22 @@ class _Session:
 
     def _start(self, asked: Request, line: bytes) -> None:
         if self._prepare(asked.tool):
-            worker = self._idle.pop() if self._idle else self._fork(None)
+            worker = self._idle_worker() or self._fork(None)
             assert worker.requests is not None
-            if not _written(worker.requests, line + b"\n"):  # it was killed while it had nothing to do
-                self._forget(worker)
-                return self._start(asked, line)
+            _written(worker.requests, line + b"\n")
         else:
             worker = self._fork(asked)
         worker.call_id = asked.run.call_id
         self._busy[worker.answers] = worker
         self._poll.register(worker.answers, select.POLLIN)
+
+    def _idle_worker(self) -> _Worker | None:
+        """One that has nothing to do; those that were killed meanwhile are let go."""
+        while self._idle:
+            worker = self._idle.pop()
+            if os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+                return worker
+            self._forget(worker)
         return None
 
     def _fork(self, only: Request | None) -> _Worker:
@@ -158,6 +169,7 @@ class _Session:
         requests, ask = os.pipe() if only is None else (0, None)
         pid = os.fork()
         if pid == 0:
+            os.close(answers)
             self._be_worker(only, requests, answer, ask)
         os.close(answer)
         if only is None:
@@ -221,10 +233,8 @@ class _Session:
 
 def _written(descriptor: int, data: bytes) -> bool:
     """Write all of it; False when nobody reads."""
-    rest = memoryview(data)
     try:
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
+        write_all(descriptor, data)
     except BrokenPipeError:
         return False
     return True

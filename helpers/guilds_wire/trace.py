@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 
 # ptrace(2), prctl(2); the numbers are the kernel's ABI on every architecture.
@@ -30,12 +31,14 @@ _libc.ptrace.restype = ctypes.c_long
 class Tracer:
     """Traces a child that has not yet become the shell (it execs once, later).
 
-    `directory` is the shell's working directory when it ended or became another program; None until then, and
-    when the shell was killed. `problem` says why the child can't be traced, None when it can.
+    `directory` is the shell's working directory when it ended or became another program; None until then, when the
+    shell was killed, or where `directory_problem` says why. `problem` says why the child can't be traced, None when
+    it can.
     """
 
     def __init__(self, pid: int) -> None:
         self.directory: bytes | None = None
+        self.directory_problem: str | None = None
         self.problem: str | None = None
         self._pid = pid
         self._is_shell = False
@@ -83,7 +86,9 @@ class Tracer:
             path = os.readlink(link.encode())
             if os.stat(link).st_nlink == 0:
                 path = path.removesuffix(b" (deleted)")
-        except OSError:  # it was killed meanwhile
+        except OSError as problem:
+            if problem.errno not in (errno.ENOENT, errno.ESRCH):  # else it was killed meanwhile
+                self.directory_problem = problem.strerror
             return
         if path.startswith(b"/"):
             self.directory = path

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 SHOWN_LINES = 12
 CONTEXT_LINES = 3
 AMBIGUOUS_LINES_MOST = 10
+OVERLAPPING_MOST = 1_000
+"""Places that may overlap are only counted to refuse them; finding each costs up to the old string's length."""
 
+_UTF8_BOM = b"\xef\xbb\xbf"
 _BOMS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
@@ -31,7 +34,7 @@ def file_edit(call: Call, path: str, old_string: str, new_string: str, replace_a
     with open_target(call.workspace, path, create=False) as target:
         if target.before is None:
             raise ToolError("not_found", f"{target.shown} does not exist any more.")
-        edits = _edits(target.before, old_string, new_string)
+        edits = _edits(target.before, old_string, new_string, apart=replace_all)
         if not edits:
             from guilds_code.near_match import no_match
 
@@ -60,8 +63,10 @@ def file_edit(call: Call, path: str, old_string: str, new_string: str, replace_a
 Edit = tuple[int, int, bytes]
 
 
-def _edits(content: bytes, old: str, new: str) -> list[Edit]:
-    """Every place where the old string stands (they may overlap), with what comes there."""
+def _edits(content: bytes, old: str, new: str, *, apart: bool = False) -> list[Edit]:
+    """Every place where the old string stands, with what comes there: places that do not overlap when `apart` is
+    set, else also those that do, up to a number that is far more than one.
+    """
     encoding = _BOMS.get(content[:2], "utf-8")
     step = 1 if encoding == "utf-8" else 2
     newline, crlf = "\n".encode(encoding), "\r\n".encode(encoding)
@@ -70,22 +75,23 @@ def _edits(content: bytes, old: str, new: str) -> list[Edit]:
     crlf_ends = _count(content, crlf, step)
     if crlf_ends and crlf_ends == ends:
         old_bytes, new_bytes = (_with_crlf(text, encoding) for text in (old, new))
-        return [(at, at + len(old_bytes), new_bytes) for at in _places(content, old_bytes, step)]
-    found = [(at, at + len(old_bytes), new_bytes) for at in _places(content, old_bytes, step)]
+        return [(at, at + len(old_bytes), new_bytes) for at in _places(content, old_bytes, step, apart)]
+    found = [(at, at + len(old_bytes), new_bytes) for at in _places(content, old_bytes, step, apart)]
     if found or not crlf_ends or "\n" not in old:
         return found
-    return _edits_over_mixed_ends(content, old, new, encoding, step)
+    return _edits_over_mixed_ends(content, old, new, encoding, step, apart)
 
 
-def _edits_over_mixed_ends(content: bytes, old: str, new: str, encoding: str, step: int) -> list[Edit]:
+def _edits_over_mixed_ends(content: bytes, old: str, new: str, encoding: str, step: int, apart: bool) -> list[Edit]:
     """As _edits, in a file with line ends of both kinds, with the old string's taken as either."""
     import re
+    from itertools import islice
 
     lines = old.replace("\r\n", "\n").encode(encoding).split("\n".encode(encoding))
     end = b"(?:" + re.escape("\r".encode(encoding)) + b")?" + re.escape("\n".encode(encoding))
     pattern = re.compile(b"(?=(" + end.join(map(re.escape, lines)) + b"))")
     edits = []
-    for found in pattern.finditer(content):
+    for found in islice(pattern.finditer(content), None if apart else OVERLAPPING_MOST):
         if found.start() % step == 0:
             text = found.group(1)
             crlf = "\r\n".encode(encoding) in text
@@ -97,14 +103,16 @@ def _with_crlf(text: str, encoding: str) -> bytes:
     return text.replace("\r\n", "\n").replace("\n", "\r\n").encode(encoding)
 
 
-def _places(content: bytes, wanted: bytes, step: int) -> list[int]:
-    """Where the bytes stand, overlapping places included, at multiples of `step`."""
-    places = []
+def _places(content: bytes, wanted: bytes, step: int, apart: bool = True) -> list[int]:
+    """Where the bytes stand, at multiples of `step`."""
+    places: list[int] = []
     at = content.find(wanted)
-    while at >= 0:
-        if at % step == 0:
-            places.append(at)
-        at = content.find(wanted, at + 1)
+    while at >= 0 and (apart or len(places) < OVERLAPPING_MOST):
+        if at % step:
+            at = content.find(wanted, at + 1)
+            continue
+        places.append(at)
+        at = content.find(wanted, at + (len(wanted) if apart else 1))
     return places
 
 
@@ -130,19 +138,24 @@ def _applied(content: bytes, edits: list[Edit]) -> bytes:
 
 
 def _ambiguous(shown: str, content: bytes, edits: list[Edit]) -> ToolError:
-    numbers = [str(content.count(b"\n", 0, start) + 1) for start, _, _ in edits[:AMBIGUOUS_LINES_MOST]]
-    more = "" if len(edits) <= AMBIGUOUS_LINES_MOST else f" and {len(edits) - AMBIGUOUS_LINES_MOST} more"
+    times = f"at least {OVERLAPPING_MOST}" if len(edits) >= OVERLAPPING_MOST else str(len(edits))
+    numbers = list(dict.fromkeys(content.count(b"\n", 0, start) + 1 for start, _, _ in edits[:200]))
+    told = ", ".join(map(str, numbers[:AMBIGUOUS_LINES_MOST])) + (
+        " and more" if len(numbers) > AMBIGUOUS_LINES_MOST else ""
+    )
     return ToolError(
         "ambiguous_match",
-        f"{shown} has `old_string` {len(edits)} times, at lines {', '.join(numbers)}{more}; nothing was changed. "
-        "Add lines around it until it is one place, or set `replace_all`.",
+        f"{shown} has `old_string` {times} times, at line{'s' if len(numbers) > 1 else ''} {told}; "
+        "nothing was changed. Add lines around it until it is one place, or set `replace_all`.",
     )
 
 
 def _with_lines(text: str, after: bytes, first: int, cap_bytes: int) -> str:
     """The text, and up to 12 numbered lines of the new content around its first change, within the cap."""
     encoding = _BOMS.get(after[:2])
-    content = after.decode(encoding, "replace").lstrip("\ufeff").encode() if encoding else after
+    content = after.decode(encoding, "replace").lstrip("\ufeff").encode() if encoding else after.removeprefix(_UTF8_BOM)
+    if not content:
+        return text
     start = max(1, first - CONTEXT_LINES)
     lines = content.removesuffix(b"\n").split(b"\n", start + SHOWN_LINES - 1)[start - 1 : start + SHOWN_LINES - 1]
     for number, line in enumerate(lines, start):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from guilds_code.background import BackgroundCommand, all_commands
+import os
+
+from guilds_code.background import BackgroundCommand, all_commands, end_left, left_running
 from guilds_code.background import stop as end
 from guilds_wire.envelope import Result
 from guilds_wire.errors import ToolError, clip, quoted
@@ -32,12 +34,21 @@ def shell_status(call: Call, id: str | None = None, stop: bool = False) -> Resul
     if command is None:
         there = ", ".join(known.id for known in commands[:20]) or "none"
         raise ToolError("not_found", f"there is no background command {quoted(id)}; there are: {there}.")
-    note = ""
     if stop and command.state == "running":
-        command = end(call.places, command)
-    elif stop:
-        note = "it had ended already, nothing was stopped\n"
-    return _one(call, command, note)
+        return _one(call, end(call.places, command), "")
+    left = left_running(command) if command.state != "running" else []
+    if left and stop:
+        end_left(command)
+        return _one(call, command, f"it had ended already; {_processes(left)} it had left running: ended now\n")
+    if stop:
+        return _one(call, command, "it had ended already, nothing was stopped\n")
+    return _one(
+        call, command, f"[{_processes(left)} still running: pid {', '.join(map(str, left[:20]))}]\n" if left else ""
+    )
+
+
+def _processes(pids: list[int]) -> str:
+    return f"{len(pids)} process{'' if len(pids) == 1 else 'es'}"
 
 
 def _list(call: Call) -> Result:
@@ -66,7 +77,8 @@ def _one(call: Call, command: BackgroundCommand, note: str) -> Result:
     }
     if kept == lines:
         return Result(head + ("\n".join(kept) or "(no output)"), meta)
-    marker = f"[… {len(lines) - len(kept)} lines left out]\n"
+    left_out = len("\n".join(lines)) - len("\n".join(kept))
+    marker = f"[… {left_out} characters left out]\n"
     cut = len(head)
     return Result(head + marker + "\n".join(kept), meta, [cut, cut + len(marker)])
 
@@ -90,7 +102,8 @@ def _line(command: BackgroundCommand) -> str:
 def _log_lines(path: str) -> list[str]:
     """The last lines of a log, cleaned; a log that is gone has none."""
     try:
-        with open(path, "rb") as file:
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)  # a FIFO in its place would block
+        with open(opened, "rb") as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - LOG_READ_BYTES))
             raw = file.read(LOG_READ_BYTES)
