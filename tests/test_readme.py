@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -49,7 +50,7 @@ def test_one_call_by_hand(environment: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_from_python(environment: dict[str, str]) -> None:
-    program = _block("From Python")
+    program = _block("From Python").replace("bwrap:.", "local:.")  # tests/client has the other sandboxes
 
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
@@ -81,3 +82,27 @@ def test_the_git_credential_helper_alone(environment: dict[str, str], tmp_path: 
     printed = _bash(blocks, {**environment, "HOME": str(tmp_path), "GIT_TERMINAL_PROMPT": "0"})
 
     assert "username=x-access-token\npassword=ghs_0123456789\n" in printed
+
+
+def test_searching_code(environment: dict[str, str]) -> None:
+    printed = _bash(_block("Searching code"), environment)
+
+    assert "def clip(text: str, most: int) -> str:" in printed
+    assert "pyproject.toml: " in printed
+    assert re.search(r"matches in \d+ files$", printed, re.M)
+
+
+def test_the_code_graph(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "repos").mkdir()
+    copy = tmp_path / "home" / "repos" / "guilds"
+    shutil.copytree(ROOT / "helpers", copy / "helpers", ignore=shutil.ignore_patterns("__pycache__"))
+    environment |= {"GUILDS_HOME": str(tmp_path / "home")}
+
+    printed = _bash(
+        _block("The code graph").replace("helpers/guilds_wire", "repos/guilds/helpers/guilds_wire"), environment
+    )
+
+    assert "most referenced:" in printed
+    assert "class Workspace" in printed
+    assert "repos/guilds/helpers/guilds_code/tools/file_read.py" in printed

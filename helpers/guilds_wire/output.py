@@ -24,6 +24,7 @@ _MARKS_MAX = 8  # combining marks that a cut steps over to find their base
 _STEP_BYTES = 65_536  # a longer chunk is taken in pieces that stay in the processor's cache: twice as fast
 # Control characters that do nothing wherever they stand: all but BEL, BS, HT, LF, CR, CAN, SUB and ESC.
 _INERT_BYTES = bytes(range(0x07)) + b"\x0b\x0c" + bytes(range(0x0E, 0x18)) + b"\x19\x1c\x1d\x1e\x1f\x7f"
+_REDRAWING_BYTES = b"\t\n\r" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
 _PLAIN_BYTES = b"\t\n" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
 
 
@@ -329,6 +330,20 @@ class _Line:
             self._cells.truncate(0)
 
 
+def _last_redraws(line: str) -> str:
+    """A line without those of its redraws that later ones cover whole: a progress bar's may be millions."""
+    first, *redraws = line.split("\r")
+    if not redraws or max(map(len, redraws)) > LINE_MAX_CHARACTERS:
+        return line
+    seen: list[str] = []
+    longest = -1
+    for redraw in reversed(redraws):
+        if len(redraw) > longest:
+            seen.append(redraw)
+            longest = len(redraw)
+    return "\r".join([first, *reversed(seen)])
+
+
 class _Terminal:
     """Draws text on a line and follows control sequences, over any number of pieces and without a buffer.
 
@@ -383,6 +398,8 @@ class _Terminal:
     def type(self, data: bytes) -> bytes:
         """Draw UTF-8 without inert characters; give what is done: lines that have ended, rows that are full."""
         text = data.decode()
+        if self.is_idle() and not data.translate(None, _REDRAWING_BYTES):
+            text = "\n".join(map(_last_redraws, text.split("\n")))
         at = 0
         while at < len(text):
             at = self._read(self, text, at)

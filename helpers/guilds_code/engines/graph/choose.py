@@ -33,7 +33,8 @@ class Chosen:
 
 
 def choose(call: Call, path: str | None) -> Chosen:
-    """The repository that holds `path`, else the working directory, else the only one there is.
+    """The repository that holds `path`, else the working directory (a git checkout elsewhere in home will do), else
+    the only one there is.
 
     Raises ToolError: what `locate` raises for the path, `invalid_arguments` when several could be meant,
     `not_found` when there is none.
@@ -44,7 +45,7 @@ def choose(call: Call, path: str | None) -> Chosen:
             real, is_folder = os.fsdecode(located.real), located.is_folder
         root = holding(real, home) or _outside(real if is_folder else os.path.dirname(real), home)
         return Chosen(root, real[len(root) + 1 :], home, directory)
-    root = holding(directory, home) or ""
+    root = holding(directory, home) or checkout_around(directory, home) or ""
     if not root:
         names = repositories(home)
         if not names:
@@ -91,11 +92,16 @@ def holding(path: str, home: str) -> str | None:
     return start + name if name else None
 
 
-def _outside(folder: str, home: str) -> str:
-    """For a folder that is in no repository: the git checkout around it, else the folder itself."""
+def checkout_around(folder: str, home: str) -> str | None:
+    """The git checkout that a folder lies in, no higher than home."""
     above = folder
-    while above.startswith(home + "/"):
+    while above == home or above.startswith(home + "/"):
         if os.path.lexists(f"{above}/.git"):
             return above
         above = os.path.dirname(above)
-    return folder
+    return None
+
+
+def _outside(folder: str, home: str) -> str:
+    """For a folder that is in no repository: the git checkout around it, else the folder itself."""
+    return checkout_around(folder, home) or folder
