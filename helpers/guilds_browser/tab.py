@@ -345,6 +345,11 @@ class Tab:
 
     async def _find_frame_sessions(self) -> None:
         """A session for each frame that has a process of its own; Playwright refuses one for any other frame."""
+        self._frame_sessions = {
+            frame_id: (session, frame)
+            for frame_id, (session, frame) in self._frame_sessions.items()
+            if not frame.is_detached()
+        }
         known = {frame for _, frame in self._frame_sessions.values()}
         for frame in self.page.frames[1:]:
             if frame in known or frame.is_detached():

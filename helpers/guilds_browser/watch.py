@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from playwright.async_api import Error as PlaywrightError
+
 from guilds_browser.page_text import shown, shown_url
 
 TYPE_CHECKING = False
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from guilds_browser.calls import BrowserCall
+    from guilds_browser.tab import Tab
 
 WATCH_SECONDS = 0.04
 NAVIGATION_SECONDS = 5.0
@@ -97,29 +100,35 @@ class Watch:
             self._call.notes.append(f'url → {shown_url(url)} "{shown(title)}"{late}')
 
     async def _tell_tabs(self) -> None:
-        call, browser = self._call, self._call.browser
+        browser = self._call.browser
         if browser.happened.new_tabs:
             tab = await browser.new_tab()
-            if tab is None:
-                call.notes.append("a tab opened and closed again")
-            else:
-                browser.make_current(tab)
-                call.tab = tab
-                await call.to_front()
-                await _until_loaded(tab)
-                url, title = await tab.headline()
-                call.notes.append(
-                    f'new tab {browser.position(tab)}: {shown_url(url)} "{shown(title)}", now the current one'
-                )
+            if tab is None or not await self._move_to(tab, "new tab {}: {}, now the current one"):
+                self._call.notes.append("a tab opened and closed again")
+                await self._move_to(await browser.current(), None)
         elif browser.happened.closed_tabs:
             tab = await browser.current()
-            if tab is not call.tab:
-                call.tab = tab
-                await call.to_front()
-                url, title = await tab.headline()
-                call.notes.append(
-                    f'the tab closed; now in tab {browser.position(tab)}: {shown_url(url)} "{shown(title)}"'
-                )
+            if tab is not self._call.tab:
+                await self._move_to(tab, "the tab closed; now in tab {}: {}")
+
+    async def _move_to(self, tab: Tab, told: str | None) -> bool:
+        """Go on in another tab, and tell that; False when it closes meanwhile."""
+        call, browser = self._call, self._call.browser
+        try:
+            browser.make_current(tab)
+            call.tab = tab
+            await call.to_front()
+            await _until_loaded(tab)
+            url, title = await tab.headline()
+        except PlaywrightError:
+            if tab.page.is_closed():
+                return False
+            raise
+        if tab.page.is_closed():
+            return False
+        if told:
+            call.notes.append(told.format(browser.position(tab), f'{shown_url(url)} "{shown(title)}"'))
+        return True
 
     async def _wait(self, seconds: float, done: Any) -> None:
         give_up = asyncio.get_running_loop().time() + seconds
@@ -163,9 +172,7 @@ class Watch:
             self._ready = self._ready or self._committed
 
 
-async def _until_loaded(tab: Any) -> None:
-    from playwright.async_api import Error as PlaywrightError
-
+async def _until_loaded(tab: Tab) -> None:
     try:
         await tab.page.wait_for_load_state("domcontentloaded", timeout=NAVIGATION_SECONDS * 1000)
     except PlaywrightError:  # it loads on, or has closed; the headline tells what it shows

@@ -27,7 +27,11 @@ PASSES_MOST = 6
 FULL_SECONDS = 20.0
 """A megabyte of lines takes a slow machine this long."""
 
-LAST_LINE_BYTES = 200
+AROUND_MOST_CHARACTERS = 700
+"""The first line (a URL of 300, a title of 120) and the last one."""
+
+AROUND_MOST_BYTES = 500
+"""The same for a small cap, in which a long URL of wide characters is left to be cut."""
 
 _REF_LINE = re.compile(r'^ *(?:- )*e(\d+) (\S+(?: "(?:[^"\\]|\\.)*")?)')
 
@@ -41,8 +45,7 @@ async def browser_snapshot(call: BrowserCall, full: bool, target: str | None = N
     if target is not None:
         element = await locate(call, target)
         start, number = element.document.frame_id, element.number
-    head_bytes = 2 * 300 + 300
-    room = _Room(call, full, call.cap_bytes - head_bytes - LAST_LINE_BYTES)
+    room = _Room(call, full)
     page = await room.add(start, number, 0)
     text = "\n".join([_headline(call, page), *room.lines])
     if not room.left:
@@ -61,14 +64,15 @@ def _headline(call: BrowserCall, page: dict[str, Any]) -> str:
 class _Room:
     """The lines so far, and what room is left; documents are added one by one."""
 
-    def __init__(self, call: BrowserCall, full: bool, most_bytes: int) -> None:
+    def __init__(self, call: BrowserCall, full: bool) -> None:
         self.lines: list[str] = []
         self.left = 0
         self._call = call
         self._full = full
         self._seconds = FULL_SECONDS if full else STEP_SECONDS
-        self._bytes = most_bytes
-        self._characters = CHARACTERS_UNLIMITED if full else CHARACTERS_MOST
+        self._bytes = call.cap_bytes - AROUND_MOST_BYTES
+        others = call.request.result_max_bytes - call.cap_bytes  # what else has to be told stands above
+        self._characters = CHARACTERS_UNLIMITED if full else CHARACTERS_MOST - AROUND_MOST_CHARACTERS - others
 
     async def add(self, frame_id: str, number: int, depth: int) -> dict[str, Any]:
         """Add a frame's document, or the part of it below a ref, and the frames in it; what it says of itself."""
