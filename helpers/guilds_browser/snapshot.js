@@ -893,7 +893,6 @@ const scroll = (options) => {
   } else {
     const best = panels(horizontal)[0]
     if (best && (windowOver(horizontal) < 2 || best[0] > innerWidth * innerHeight / 2)) panel = best[1]
-    if (!panel && windowOver(horizontal) < 2) return {fixed: true, frames: document.querySelectorAll('iframe').length}
   }
   const el = panel || document.scrollingElement || document.documentElement
   const size = horizontal ? (panel ? own(el, 'clientWidth') : innerWidth) : (panel ? own(el, 'clientHeight') : innerHeight)

@@ -27,8 +27,7 @@ async def browser_scroll(call: BrowserCall, direction: str, target: str | None =
     if found.get("gone"):
         raise gone(number, "", "")
     if found.get("fixed"):
-        what = f"what {target} is in" if target else "the page"
-        raise ToolError("conflict", f"{what} can't be scrolled {direction}: all of it is shown, or a frame scrolls.")
+        raise ToolError("conflict", f"{target} and what it is in can't be scrolled {direction}: all of it is shown.")
     call.browser.refs_used(found["next"])
     if found["number"]:
         remember(call, document, {found["number"]: f'panel "{shown(found["name"])}"'}, call.tab)
