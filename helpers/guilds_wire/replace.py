@@ -133,7 +133,14 @@ class Target:
         equal of the old one (its owner, say), so that it has to be written in place.
         """
         mode = 0o600 if self._status else new_file_mode
-        fresh = os.open(FRESH_NAME, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=self._folder)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        try:
+            fresh = os.open(FRESH_NAME, flags, mode, dir_fd=self._folder)
+        except FileExistsError:
+            raise ToolError(
+                "conflict", f"{self.shown}: another change in its folder is under way; try again."
+            ) from None
+        self._locked = True  # the fresh name is ours now, and so is its removal
         with open(fresh, "wb", buffering=0):
             if self._status and not self._copy_properties(fresh, self._status):
                 return False
