@@ -32,8 +32,9 @@ def _running(name: str) -> list[int]:
 
 def test_a_folder_that_is_swapped_for_a_link_never_leads_into_the_run_folders(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    (home / "d").mkdir(parents=True)
-    (home / ".runs/r9").mkdir(parents=True)
+    for folder in (home / "d", home / ".runs/r9"):
+        folder.mkdir(parents=True)
+        (folder / "x").write_text("old")
     (tmp_path / "link").symlink_to(home / ".runs/r9")
     workspace = Workspace(Places(bytes(home), bytes(tmp_path)), bytes(home))
     stop = threading.Event()
@@ -44,7 +45,8 @@ def test_a_folder_that_is_swapped_for_a_link_never_leads_into_the_run_folders(tm
 
     stop.set()
     swapper.join()
-    assert os.listdir(home / ".runs/r9") == []
+    assert (home / ".runs/r9/x").read_text() == "old"
+    assert os.listdir(home / ".runs/r9") == ["x"]
     assert "" in codes
 
 
@@ -58,7 +60,7 @@ def _swap(folder: Path, link: Path, spare: Path, stop: threading.Event) -> None:
 
 def _write(workspace: Workspace, path: str) -> str:
     try:
-        with open_target(workspace, path, create=True) as target:
+        with open_target(workspace, path, create=False) as target:
             target.write(os.urandom(4), 0o644)
     except ToolError as error:
         return error.code
