@@ -72,7 +72,7 @@ class BrowserCall:
         except (PlaywrightError, DocumentGoneError, ScriptError, OSError) as problem:
             if await browser.is_lost():
                 raise LostError(_first_line(problem)) from problem
-            raise await self._with_notices(_engine_failed(self.tool, problem), started) from problem
+            raise await self._with_notices(self._failed(problem), started) from problem
         finally:
             browser.end_call()
 
@@ -136,6 +136,12 @@ class BrowserCall:
             async with asyncio.timeout(STEP_SECONDS):
                 await self.tab.page.bring_to_front()
             self.tab.in_front = True
+
+    def _failed(self, problem: Exception) -> ToolError:
+        if isinstance(problem, DocumentGoneError):
+            what = f"the page navigated away while {self.tool} was at work; {self._perhaps()}"
+            return ToolError("conflict", f"{what}. Take a browser_snapshot and go on from there.")
+        return ToolError("engine_failed", f"{self.tool}: {_first_line(problem)}; {self._perhaps()}.")
 
     def _perhaps(self) -> str:
         return "it may have happened" if self.has_begun else "nothing was done"
@@ -204,15 +210,6 @@ def _download_line(download: Any) -> str:
     if download.state == "canceled":
         return f"download of {shown(download.name)} was cancelled or failed"
     return f"download {download.path} (under way, {download.received} bytes so far)"
-
-
-def _engine_failed(tool: str, problem: Exception) -> ToolError:
-    if isinstance(problem, DocumentGoneError):
-        return ToolError(
-            "conflict",
-            f"the page navigated away while {tool} was at work; take a browser_snapshot and go on from there.",
-        )
-    return ToolError("engine_failed", f"{tool}: {_first_line(problem)}.")
 
 
 def _first_line(problem: BaseException) -> str:

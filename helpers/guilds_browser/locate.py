@@ -146,16 +146,17 @@ async def _look(call: BrowserCall, number: int, aim: bool) -> Element:
 
 async def _look_in(call: BrowserCall, tab: Tab, frame_id: str, number: int, aim: bool) -> Element | None:
     """The element, when the frame's document has it. Raises ToolError(`not_found`) when it had it."""
-    first, limit = call.browser.refs(1)
+    looks = aim and tab is call.tab  # a tab in the background is shown first, and then looked at
+    first, limit = call.browser.refs(1) if looks else (0, 0)
     try:
-        document, known = await tab.ask(frame_id, "has", number)
-        if not known:
+        document, state = await tab.ask(frame_id, "inspect", number, looks, first, limit)
+        if state["state"] == "unknown":
             return None
         if tab is not call.tab:
             call.tab = tab
             call.browser.make_current(tab)
             await call.to_front()
-        state = await document.call("inspect", number, aim, first, limit)
+            return await _look_in(call, tab, frame_id, number, aim)
     except (DocumentGoneError, ScriptError):
         return None
     if state["state"] == "gone":

@@ -767,7 +767,7 @@ const coverOf = (hit, el) => {
 /* The state of a node before an act. `aim` scrolls it into view and looks whether it can be hit. */
 const inspect = (number, aim, next, limit) => {
   kept.next = Math.max(kept.next, next)
-  kept.limit = limit
+  if (limit) kept.limit = limit
   const known = kept.nodes.get(number)
   if (!known) return {state: 'unknown'}
   const el = elementOf(number)
@@ -922,7 +922,7 @@ const mask = () => {
     for (const el of root.querySelectorAll('*')) { const inner = rootOf(el); if (inner) visit(inner) }
   }
   visit(document)
-  return masks.length
+  return [masks.length, devicePixelRatio]
 }
 const unmask = () => { for (const animation of masks) animation.cancel(); masks = [] }
 

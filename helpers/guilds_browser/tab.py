@@ -155,6 +155,8 @@ class Tab:
 
     async def frame_ids(self) -> list[str]:
         """Every frame of the tab, the main one first."""
+        if len(self.page.frames) == 1:
+            return [self.target_id]
         found = list(_ids_in((await self.session.send("Page.getFrameTree"))["frameTree"]))
         await self._find_frame_sessions()
         for session, _ in list(self._frame_sessions.values()):
@@ -398,12 +400,10 @@ class Tab:
 _TAKE = "key => { const node = globalThis[key]; delete globalThis[key]; return node }"
 
 
-async def dispose(handle: JSHandle) -> None:
-    """Let go of what Playwright holds in the page."""
-    try:
-        await handle.dispose()
-    except PlaywrightError:  # its document is gone, and the handle with it
-        pass
+def dispose(handle: JSHandle) -> None:
+    """Have Playwright let go of what it holds in the page; nobody waits for that."""
+    letting_go = asyncio.ensure_future(handle.dispose())
+    letting_go.add_done_callback(lambda done: done.cancelled() or done.exception())  # a document that is gone is fine
 
 
 async def _local_frames(session: CDPSession) -> list[str]:

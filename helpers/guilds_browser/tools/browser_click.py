@@ -41,7 +41,7 @@ async def browser_click(
             if watch.is_quiet:
                 raise await explained(call, element, problem) from problem
         finally:
-            await dispose(handle)
+            dispose(handle)
         await watch.settle()
     how = {"left": "", "right": "right-", "middle": "middle-"}[button] + ("double-" if double else "")
     if watch.is_quiet:

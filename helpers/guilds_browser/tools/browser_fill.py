@@ -59,7 +59,7 @@ async def browser_fill(call: BrowserCall, target: str, value: str) -> str:
             if watch.is_quiet:
                 raise await _refused(call, element, value, problem) from problem
         finally:
-            await dispose(handle)
+            dispose(handle)
         if not watch.is_quiet:
             await watch.settle()
     return await _said(call, element, value)

@@ -31,7 +31,7 @@ FILE_MODE = 0o644
 async def browser_screenshot(call: BrowserCall, full_page: bool, target: str | None = None) -> str:
     """Take it and write it whole. Raises ToolError as `locate` does, and `io_error`."""
     clip = await _clip(call, full_page, target)
-    masked = await _mask(call)
+    masked, scale = await _mask(call)
     try:
         parameters: dict[str, Any] = {"format": "jpeg", "quality": QUALITY_PERCENT, "optimizeForSpeed": True}
         if clip:
@@ -46,8 +46,6 @@ async def browser_screenshot(call: BrowserCall, full_page: bool, target: str | N
         file.write(data, FILE_MODE)
     width, height = jpeg_size(data)
     call.meta["screenshot_path"] = path
-    ratio = await call.tab.session.send("Runtime.evaluate", {"expression": "devicePixelRatio", "returnByValue": True})
-    scale = ratio["result"].get("value", 1)
     return f"{path} · {width}x{height} pixels, scale {scale:g}, {len(data)} bytes"
 
 
@@ -74,17 +72,21 @@ async def _clip(call: BrowserCall, full_page: bool, target: str | None) -> dict[
     return {"x": x, "y": y, "scale": 1, **sides}
 
 
-async def _mask(call: BrowserCall) -> list[str]:
-    """Mask the password fields of every frame; the frames that have some. A picture is not taken unmasked."""
+async def _mask(call: BrowserCall) -> tuple[list[str], float]:
+    """Mask the password fields of every frame: the frames that have some, and pixels to a CSS pixel.
+
+    A picture is not taken unmasked.
+    """
     masked = []
+    scale = 1.0
     for frame_id in await call.tab.frame_ids():
         try:
-            _, count = await call.tab.ask(frame_id, "mask", seconds=FRAME_SECONDS)
+            _, (count, scale) = await call.tab.ask(frame_id, "mask", seconds=FRAME_SECONDS)
         except (DocumentGoneError, TimeoutError):  # a frame that hangs paints what it painted before
             continue
         if count:
             masked.append(frame_id)
-    return masked
+    return masked, scale
 
 
 async def _unmask(call: BrowserCall, masked: list[str]) -> None:

@@ -53,7 +53,7 @@ async def browser_type(call: BrowserCall, target: str, text: str, submit: bool) 
             if submit and watch.is_quiet:
                 call.notes.append("submitted with Enter: no navigation")
     finally:
-        await dispose(handle)
+        dispose(handle)
     return _said(element, text, typed, value)
 
 
