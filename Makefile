@@ -24,8 +24,8 @@ check: setup ## format, lint and types
 	@$(BIN)/mypy
 
 bench: setup ## run every benchmark
-	@for bench in $$(grep -l '^if __name__ == ' bench/*.py); do \
-		echo "$$bench"; $(BIN)/python -m "bench.$$(basename "$$bench" .py)" || exit; done
+	@for bench in bench/bench_*.py bench/browser/bench_*.py; do \
+		echo "$$bench"; $(BIN)/python -m "$$(echo "$${bench%.py}" | tr / .)" || exit; done
 
 lock: ## renew requirements/*.txt with the newest releases that pyproject.toml allows
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \

@@ -11,7 +11,7 @@ import pytest
 
 from tests.agent_home import BIN, AgentHome
 
-WIRE = {"", ".call", ".door", ".envelope", ".errors", ".lean", ".paths", ".places", ".request", ".run_state", ".schema",
+WIRE = {"", ".call", ".descriptors", ".door", ".envelope", ".errors", ".lean", ".paths", ".places", ".request", ".run_state", ".schema",
         ".tools", ".tools.code"}  # fmt: skip
 STANDARD = {
     "__future__",

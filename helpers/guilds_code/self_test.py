@@ -27,6 +27,7 @@ class _MissingError(Exception):
 def self_test() -> int:
     """Print a line for each check, `ok`, `none` (not needed) or `FAIL` with what mends it; 1 when one failed."""
     checks: list[tuple[str, Callable[[], str]]] = [
+        ("guilds", lambda: _version("guilds")),
         ("python", lambda: sys.version.split()[0]),
         ("bash", lambda: _program(("bash", "--version"), "apt-get install bash")),
         ("git", lambda: _program(("git", "--version"), "apt-get install git")),
@@ -63,13 +64,17 @@ def _ripgrep() -> str:
 
 
 def _module(name: str) -> str:
-    import importlib.metadata
-
     try:
         __import__(name)
-        return importlib.metadata.version(name.replace("_", "-"))
+        return _version(name.replace("_", "-"))
     except ImportError as problem:
         raise _MissingError(f"{problem}; pip install 'guilds[code]'") from problem
+
+
+def _version(distribution: str) -> str:
+    import importlib.metadata
+
+    return importlib.metadata.version(distribution)
 
 
 def _writable(folder: bytes) -> str:

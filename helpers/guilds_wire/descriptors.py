@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -13,6 +12,8 @@ def write_all(descriptor: int, data: bytes) -> None:
         try:
             rest = rest[os.write(descriptor, rest) :]
         except BlockingIOError:
+            import select  # only a caller with such a pipe pays for it
+
             poll = select.poll()
             poll.register(descriptor, select.POLLOUT)
             poll.poll()
