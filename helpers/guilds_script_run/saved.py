@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from guilds_wire import lean
 from guilds_wire.errors import ToolError, io_error, quoted
-from guilds_wire.paths import Workspace
+from guilds_wire.paths import Located, Workspace
 from guilds_wire.replace import open_target
 from guilds_wire.schema import invalid_argument
 from guilds_wire.tools.scripts import RESERVED_NAME, SCRIPT_NAME_MAX_CHARACTERS, is_script_name
@@ -40,6 +41,7 @@ def file_of(name: str) -> str:
 def put_source(places: Places, name: str, script: Any) -> None:
     """Have the script's file hold the source of a request's `script`; a file that holds it is left as it is.
 
+    Write protection does not keep another source: the request, not the file, says what the script is.
     Raises ToolError: `invalid_arguments`, and what replacing a file raises.
     """
     source = script.get("source") if isinstance(script, dict) else None
@@ -53,6 +55,12 @@ def put_source(places: Places, name: str, script: Any) -> None:
     found = lean.sha256(content).hexdigest()
     if found != wanted:
         raise _invalid_script(f"has a source with the SHA-256 {found}, and names {quoted(wanted)}")
+    with _home(places).locate(file_of(name), allow_missing=True) as located:
+        if not located.missing:
+            located.require_file()
+            if located.status.st_size == len(content) and _sha256(located) == found:
+                return
+            _lift_write_protection(located)
     with open_target(_home(places), file_of(name), create=True) as target:
         if target.before != content:
             target.write(content, new_file_mode=0o644)
@@ -68,14 +76,7 @@ def sha256_of(places: Places, name: str) -> str:
         raise
     with located:
         located.require_file()
-        try:
-            with open(located.open(os.O_RDONLY), "rb", buffering=0) as file:
-                hash_ = lean.sha256(expected_bytes=located.status.st_size)
-                while part := file.read(READ_BYTES):
-                    hash_.update(part)
-        except OSError as problem:
-            raise io_error(problem, located.shown) from problem
-    return hash_.hexdigest()
+        return _sha256(located)
 
 
 def remove(places: Places, name: str) -> bool:
@@ -102,6 +103,27 @@ def _home(places: Places) -> Workspace:
     return Workspace(places, places.home)
 
 
+def _sha256(located: Located) -> str:
+    try:
+        with open(located.open(os.O_RDONLY), "rb", buffering=0) as file:
+            hash_ = lean.sha256(expected_bytes=located.status.st_size)
+            while part := file.read(READ_BYTES):
+                hash_.update(part)
+    except OSError as problem:
+        raise io_error(problem, located.shown) from problem
+    return hash_.hexdigest()
+
+
+def _lift_write_protection(located: Located) -> None:
+    mode = stat.S_IMODE(located.status.st_mode)
+    if mode & 0o222:
+        return
+    try:
+        os.chmod(f"/proc/self/fd/{located.descriptor}", mode | stat.S_IWUSR)
+    except OSError as problem:
+        raise io_error(problem, located.shown) from problem
+
+
 def _invalid_script(problem: str) -> ToolError:
     return ToolError(
         "invalid_arguments",
@@ -116,8 +138,20 @@ def _there_are(places: Places) -> str:
     except OSError:
         entries = []
     files = [os.fsdecode(entry) for entry in entries]
-    names = sorted(file[:-3] for file in files if file.endswith(".py") and is_script_name(file[:-3]))
+    named = [file[:-3] for file in files if file.endswith(".py") and is_script_name(file[:-3])]
+    names = sorted(name for name in named if _can_be_run(places, name))
     if not names:
         return "there are none yet"
     more = f" and {len(names) - NAMES_MOST} more" if len(names) > NAMES_MOST else ""
     return f"there are: {', '.join(names[:NAMES_MOST])}{more}"
+
+
+def _can_be_run(places: Places, name: str) -> bool:
+    """Whether the script's path leads to a file in home that can be read."""
+    try:
+        with _home(places).locate(file_of(name)) as located:
+            located.require_file()
+            os.close(located.open(os.O_RDONLY))
+    except (ToolError, OSError):
+        return False
+    return True

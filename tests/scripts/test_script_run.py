@@ -388,6 +388,43 @@ def test_two_calls_with_one_new_source_at_once_both_run_it(home: AgentHome) -> N
     assert [answer.text for answer in answers] == ["both"] * 4
 
 
+def test_a_protected_file_that_has_the_source_runs_as_it_is(home: AgentHome) -> None:
+    file = put(home, "print(1)\n")
+    file.chmod(0o444)
+    before = file.stat()
+
+    answer = run_with_source(home, packed("print(1)\n"))
+
+    assert answer.text == "1"
+    after = file.stat()
+    assert (after.st_ino, after.st_mode, after.st_mtime_ns) == (before.st_ino, before.st_mode, before.st_mtime_ns)
+
+
+@pytest.mark.parametrize("mode", [0o444, 0o555, 0o400])
+def test_a_protected_file_with_another_source_is_replaced(home: AgentHome, mode: int) -> None:
+    file = put(home, "print(1)\n")
+    file.chmod(mode)
+
+    answer = run_with_source(home, packed("print(2)\n"))
+
+    assert answer.text == "2"
+    assert file.read_text() == "print(2)\n"
+    assert os.listdir(home.path / "scripts") == ["report.py"]
+
+
+def test_a_missing_script_is_told_with_those_that_can_be_run(home: AgentHome) -> None:
+    put(home, "", "weekly")
+    (home.path / "scripts/folder.py").mkdir()
+    (home.path / "scripts/dangling.py").symlink_to("/nonexistent")
+    (home.path / "scripts/outside.py").symlink_to("/etc/passwd")
+    (home.path / "scripts/linked.py").symlink_to("weekly.py")
+    os.mkfifo(home.path / "scripts/pipe.py")
+
+    answer = home.call("script_run", name="nope")
+
+    assert (answer.code, answer.message) == ("not_found", "there is no script nope; there are: linked, weekly.")
+
+
 def test_without_python_the_answer_says_what_to_install(home: AgentHome) -> None:
     put(home, "print(1)\n")
 
