@@ -1,7 +1,7 @@
 """The repository that holds a folder, and the URL of its origin: read off its files, without running git.
 
-Follows gitrepository-layout(5) and the syntax in git-config(1). Of the configuration only the repository's own file
-counts: no include is followed, and a file that git itself would refuse gives no URL.
+Follows gitrepository-layout(5) and the syntax in git-config(1). Of the configuration only the repository's own files
+count: no include is followed, and a file that git itself would refuse gives no URL.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CONFIG_MAX_BYTES = 256 << 10
+CONFIG_MAX_BYTES = 8 << 20
 POINTER_MAX_BYTES = 8 << 10
 
 _KEY_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+_FALSE = ("false", "no", "off", "0")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\\": "\\", '"': '"'}
 
 
@@ -28,10 +29,25 @@ def origin_url(directory: bytes) -> bytes | None:
     common = _pointer(os.path.join(git_directory, b"commondir"))  # a worktree shares its repository's configuration
     config = _read(os.path.join(git_directory, common or b"", b"config"), CONFIG_MAX_BYTES)
     try:
-        urls = [value for name, value in _settings(config or b"") if name == "remote.origin.url"]
+        urls, of_worktree = _origin(config or b"")
+        if of_worktree:  # git-worktree(1), "CONFIGURATION FILE"; what it sets is meant in place of what all share
+            config = _read(os.path.join(git_directory, b"config.worktree"), CONFIG_MAX_BYTES)
+            urls = _origin(config or b"")[0] + urls
     except ValueError:
         return None
     return urls[0].encode("latin-1") if urls else None
+
+
+def _origin(config: bytes) -> tuple[list[str], bool]:
+    """The URLs of the origin, and whether each worktree has a configuration of its own besides."""
+    urls: list[str] = []
+    of_worktree = False
+    for name, value in _settings(config):
+        if name == "remote.origin.url":
+            urls.append(value)
+        elif name == "extensions.worktreeconfig":
+            of_worktree = value.lower() not in _FALSE
+    return urls, of_worktree
 
 
 def _git_directory(directory: bytes) -> bytes | None:
@@ -70,7 +86,7 @@ def _read(path: bytes, most_bytes: int) -> bytes | None:
     try:
         status = os.fstat(file)
         whole = stat.S_ISREG(status.st_mode) and status.st_size <= most_bytes
-        return os.read(file, most_bytes) if whole else None
+        return os.read(file, status.st_size) if whole else None
     finally:
         os.close(file)
 

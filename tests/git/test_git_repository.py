@@ -68,8 +68,33 @@ def test_a_configuration_that_is_no_file_is_not_waited_for(tmp_path: Path) -> No
     assert origin_url(folder) is None
 
 
+def test_a_long_configuration_is_read(tmp_path: Path) -> None:
+    folder = put_config(tmp_path, b'[branch "b"]\n\tremote = origin\n' * 20_000 + b"[remote.origin]\nurl = a\n")
+
+    assert origin_url(folder) == b"a"
+
+
+@pytest.mark.parametrize(
+    ("setting", "url"),
+    [(b"worktreeConfig = true", b"b"), (b"WORKTREECONFIG", b"b"), (b"worktreeConfig = False", b"a"), (b"", b"a")],
+)
+def test_the_configuration_of_a_worktree_counts_where_it_is_switched_on(
+    tmp_path: Path, setting: bytes, url: bytes
+) -> None:
+    folder = put_config(tmp_path, b"[remote.origin]\nurl = a\n[extensions]\n" + setting)
+    (tmp_path / ".git/config.worktree").write_bytes(b"[remote.origin]\nurl = b\n")
+
+    assert origin_url(folder) == url
+
+
+def test_a_worktree_without_a_configuration_of_its_own_has_the_shared_origin(tmp_path: Path) -> None:
+    folder = put_config(tmp_path, b"[remote.origin]\nurl = a\n[extensions]\nworktreeConfig = true\n")
+
+    assert origin_url(folder) == b"a"
+
+
 def test_a_configuration_without_end_is_not_read(tmp_path: Path) -> None:
-    folder = put_config(tmp_path, b"[remote.origin]\nurl = a\n" + b"#\n" * (256 << 10))
+    folder = put_config(tmp_path, b"[remote.origin]\nurl = a\n" + b"#\n" * (4 << 20))
 
     assert origin_url(folder) is None
 
