@@ -31,6 +31,7 @@ RUNTIME_VARIABLE, DEFAULT_RUNTIME = b"GUILDS_RUNTIME_DIR", b"/run/guilds"
 USAGE = f"usage: guilds-git-credential [{RUNTIME_OPTION} DIR] get|store|erase"
 ATTRIBUTES_MAX_BYTES = 1 << 20
 NAMES_MOST = 20
+HEX_DIGITS, FORBIDDEN = frozenset(b"0123456789abcdefABCDEF"), frozenset(b"\r\n\0")
 QUIT = b"quit=1\n"
 """Ends git's search: it would go on to an askpass program, and send that one's text as the password."""
 
@@ -39,8 +40,10 @@ def main() -> int:
     """Do one operation; 0, or 1 when git can't be answered, or 2 for wrong usage."""
     arguments = sys.argv[1:]
     runtime = posix.environ.get(RUNTIME_VARIABLE) or DEFAULT_RUNTIME
-    if arguments[:1] == [RUNTIME_OPTION]:
-        runtime, arguments = "".join(arguments[1:2]).encode("utf-8", "surrogateescape"), arguments[2:]
+    option, equals, folder = "".join(arguments[:1]).partition("=")
+    if option == RUNTIME_OPTION:
+        folder, arguments = (folder, arguments[1:]) if equals else ("".join(arguments[1:2]), arguments[2:])
+        runtime = folder.encode("utf-8", "surrogateescape")
     if len(arguments) != 1 or not runtime:
         _say(USAGE)
         return 2
@@ -79,12 +82,13 @@ def _get(site: bytes, attributes: Attributes, runtime: bytes) -> Reply:
     except TokenFileError as problem:
         return b"", str(problem)
     if site not in tokens.sites:
-        return b"", ""
+        return b"", tokens.left_out
     entries = _matching(tokens, site, attributes)
     for entry in entries:
         if tokens.is_usable(entry):
-            return _credential(entry), ""
-    return QUIT, _gone(entries[0]) if entries else _nothing_for(tokens, site, attributes)
+            return _credential(entry), tokens.left_out
+    why = _gone(entries[0]) if entries else _nothing_for(tokens, site, attributes)
+    return QUIT, f"{why}; {tokens.left_out}" if tokens.left_out else why
 
 
 def _erase(site: bytes, attributes: Attributes, runtime: bytes) -> Reply:
@@ -155,9 +159,26 @@ def _attributes(given: bytes) -> Attributes:
 
 
 def _parts(url: bytes) -> Attributes:
+    """The parts of a URL, of which git decodes those of the user (an encoded host or path is nobody's here)."""
     protocol, user, host, path = split_url(url)
-    username, _, password = user.partition(b":")
+    username, _, password = (_decoded(part) for part in user.partition(b":"))
     return {b"protocol": protocol, b"host": host, b"path": path, b"username": username, b"password": password}
+
+
+def _decoded(text: bytes) -> bytes:
+    """A text without its percent-encoding; a `%` before anything but two hex digits stands for itself.
+
+    Raises ValueError for a line break or NUL.
+    """
+    first, *rest = text.split(b"%")
+    parts = [first]
+    for part in rest:
+        coded = len(part) > 1 and HEX_DIGITS.issuperset(part[:2])
+        parts.append(bytes((int(part[:2], 16),)) + part[2:] if coded else b"%" + part)
+    decoded = b"".join(parts)
+    if not FORBIDDEN.isdisjoint(decoded):
+        raise ValueError("a value holds a line break or NUL")
+    return decoded
 
 
 def _stdin() -> bytes:

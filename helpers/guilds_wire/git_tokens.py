@@ -27,8 +27,6 @@ REJECTED_FILE = b"git-tokens.rejected"
 """One line a refused token: a hash of it and of the token file's identity, so that a new file voids them all."""
 
 FILE_MAX_BYTES = 1 << 20
-SITES_MOST = 100
-"""Each host takes room in the environment of every command, which is bounded (execve(2))."""
 
 REJECTED_MAX_BYTES = 64 << 10
 """Past this size the refused tokens are forgotten: each is then offered, and refused, once more."""
@@ -37,7 +35,8 @@ USERNAME_DEFAULT = "x-access-token"  # what GitHub expects beside an installatio
 
 _GITHUB = b"https://github.com"
 _DEFAULT_PORTS = {b"https": 443, b"http": 80}
-_LOOPBACK = (b"127.0.0.1", b"localhost", b"[::1]")
+_LOOPBACK = (b"localhost", b"[::1]")
+_HOST_MAX_BYTES = 253  # RFC 1035, section 2.3.4, less the length bytes at its ends
 _HOST_CHARACTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789.-_")
 _NEVER_IN_A_PATH = frozenset(b"%?#\\") | frozenset(range(0x20)) | {0x7F}
 
@@ -68,10 +67,14 @@ class Entry:
 
 
 class Tokens:
-    """The token file as it is now. `sites` are the hosts it names, each once."""
+    """The token file as it is now. `sites` are the hosts it names, each once.
 
-    def __init__(self, runtime: bytes, identity: bytes, entries: list[Entry]) -> None:
+    `left_out` tells in one line of the entries that can't be used; it is empty when all can.
+    """
+
+    def __init__(self, runtime: bytes, identity: bytes, entries: list[Entry], left_out: str) -> None:
         self.entries = entries
+        self.left_out = left_out
         self.sites = list(dict.fromkeys(entry.site for entry in entries))
         self._identity = identity
         self._rejected_file = runtime + b"/" + REJECTED_FILE
@@ -98,12 +101,15 @@ class Tokens:
         """Do not offer this token again until the token file is written anew. Raises OSError."""
         if self.is_rejected(entry):
             return
-        flags = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_NOFOLLOW | posix.O_NONBLOCK
+        flags = posix.O_RDWR | posix.O_CREAT | posix.O_APPEND | posix.O_NOFOLLOW | posix.O_NONBLOCK
         file = posix.open(self._rejected_file, flags, 0o600)
         try:
-            if posix.fstat(file).st_size + 65 > REJECTED_MAX_BYTES:
-                posix.ftruncate(file, 0)
-            posix.write(file, self._mark(entry) + b"\n")  # one append, which two at once do not mix (write(2))
+            size = posix.fstat(file).st_size
+            if size + 66 > REJECTED_MAX_BYTES:
+                posix.ftruncate(file, size := 0)
+            torn = size and posix.pread(file, 1, size - 1) != b"\n"  # by a full disk, say
+            line = b"\n" * bool(torn) + self._mark(entry) + b"\n"
+            posix.write(file, line)  # one append, which two at once do not mix (write(2))
         finally:
             posix.close(file)
 
@@ -120,7 +126,7 @@ def read_tokens(runtime: bytes) -> Tokens:
     except OSError as problem:
         raise TokenFileError(f"the token file {shown} can't be read: {problem.strerror}") from None
     try:
-        entries = _entries(loads(content.decode()))
+        entries, faults = _entries(loads(content.decode()))
     except UnicodeDecodeError:
         raise TokenFileError(f"the token file {shown} is not UTF-8") from None
     except _FormatError as problem:
@@ -128,7 +134,11 @@ def read_tokens(runtime: bytes) -> Tokens:
     except ValueError:  # its message might quote the content
         raise TokenFileError(f"the token file {shown} is not JSON") from None
     identity = b"%d %d %d %d\n" % (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-    return Tokens(runtime, identity, entries)
+    left_out = ""
+    if faults:
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        left_out = f"the token file {shown} is malformed in part, which is left out: {faults[0]}{more}"
+    return Tokens(runtime, identity, entries, left_out)
 
 
 def site_of(protocol: bytes, host: bytes) -> bytes | None:
@@ -143,9 +153,9 @@ def site_of(protocol: bytes, host: bytes) -> bytes | None:
         name, port = host[:colon], host[colon + 1 :]
         if not port.isdigit() or len(port) > 5:
             return None
-    if not name or not (name in _LOOPBACK or _HOST_CHARACTERS.issuperset(name)):
+    if not 0 < len(name) <= _HOST_MAX_BYTES or not (name in _LOOPBACK or _HOST_CHARACTERS.issuperset(name)):
         return None
-    if protocol != b"https" and not (protocol == b"http" and name in _LOOPBACK):
+    if protocol != b"https" and not (protocol == b"http" and _is_loopback(name)):
         return None
     if port and int(port) != _DEFAULT_PORTS[protocol]:
         name += b":%d" % int(port)
@@ -186,23 +196,36 @@ class _FormatError(ValueError):
     pass
 
 
-def _entries(content: Any) -> list[Entry]:
+def _is_loopback(name: bytes) -> bool:
+    """Whether a host is this machine by its name alone: 127.0.0.0/8 is (RFC 1122, section 3.2.1.3)."""
+    numbers = name.split(b".")
+    return name in _LOOPBACK or (
+        len(numbers) == 4 and numbers[0] == b"127" and all(n.isdigit() and len(n) < 4 and int(n) < 256 for n in numbers)
+    )
+
+
+def _entries(content: Any) -> tuple[list[Entry], list[str]]:
+    """The entries that can be used, and what is wrong with each other one."""
     if not isinstance(content, dict) or content.get("version") != 1:
         raise _FormatError("it is no object with `version` 1")
     entries = content.get("tokens")
     if not isinstance(entries, list):
         raise _FormatError("`tokens` is no array")
-    checked = [_entry(entry, f"entry {number}") for number, entry in enumerate(entries, 1)]
-    if len({entry.site for entry in checked}) > SITES_MOST:
-        raise _FormatError(f"it names over {SITES_MOST} hosts")
-    return checked
+    checked: list[Entry] = []
+    faults: list[str] = []
+    for number, entry in enumerate(entries, 1):
+        try:
+            checked.append(_entry(entry, f"entry {number}"))
+        except _FormatError as fault:
+            faults.append(str(fault))
+    return checked, faults
 
 
 def _entry(entry: Any, which: str) -> Entry:
     if not isinstance(entry, dict):
         raise _FormatError(f"{which} is no object")
     url = _line(entry.get("url"), f"`url` of {which}").encode()
-    protocol, user, host, path = split_url(url) if b"://" in url else (b"", b"", b"", b"")
+    protocol, user, host, path = split_url(url) if url.find(b"://") > 0 else (b"", b"", b"", b"")
     site = site_of(protocol, host)
     spelled = path_of(site, path) if site and not user else None
     if site is None or spelled is None:

@@ -20,15 +20,21 @@ _HELPER = b"guilds-git-credential"
 _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,:@")
 _COUNT = b"GIT_CONFIG_COUNT"
 
+SITES_MOST = 500
+"""Each host takes some 400 bytes of the environment of every command, which is bounded (execve(2))."""
+
 
 def git_environment(inherited: dict[bytes, bytes], runtime: bytes, directory: bytes) -> dict[bytes, bytes]:
     """The variables to add to what a command in `directory` inherits.
 
-    A token file that can't be used adds none of its hosts and no GH_TOKEN; a line on stderr then says so.
+    A token file that can't be used adds none of its hosts and no GH_TOKEN; a line on stderr then says so, as it does
+    of hosts past SITES_MOST.
     """
     tokens = _tokens(runtime)
-    sites = dict.fromkeys([_GITHUB, *(tokens.sites if tokens else ())])
-    added = _configuration(inherited, list(sites), _helper(runtime))
+    sites = list(dict.fromkeys([_GITHUB, *(tokens.sites if tokens else ())]))
+    if len(sites) > SITES_MOST:
+        print(f"git has tokens for {SITES_MOST} of {len(sites)} hosts: more are not wired", file=sys.stderr)
+    added = _configuration(inherited, sites[:SITES_MOST], _helper(runtime))
     if tokens and (token := _token_of(tokens, directory)):
         added[b"GH_TOKEN"] = token
     return added
@@ -36,8 +42,7 @@ def git_environment(inherited: dict[bytes, bytes], runtime: bytes, directory: by
 
 def _configuration(inherited: dict[bytes, bytes], sites: list[bytes], helper: bytes) -> dict[bytes, bytes]:
     """The wiring, numbered on after the pairs that are there."""
-    count = inherited.get(_COUNT, b"")
-    first = int(count) if count.isdigit() and len(count) < 10 else 0
+    first = _count(inherited.get(_COUNT, b""))
     pairs = [
         pair
         for site in sites
@@ -52,6 +57,12 @@ def _configuration(inherited: dict[bytes, bytes], sites: list[bytes], helper: by
         added[b"GIT_CONFIG_KEY_%d" % number] = key
         added[b"GIT_CONFIG_VALUE_%d" % number] = value
     return added
+
+
+def _count(text: bytes) -> int:
+    """The number of pairs as git reads it, by strtoul(3); 0 for what git refuses."""
+    digits = text.lstrip(b" \t\n\v\f\r").removeprefix(b"+").lstrip(b"0")
+    return int(digits) if digits.isdigit() and len(digits) < 10 else 0
 
 
 def _helper(runtime: bytes) -> bytes:
@@ -76,10 +87,13 @@ def _tokens(runtime: bytes) -> Tokens | None:
     from guilds_wire.git_tokens import TokenFileError, read_tokens
 
     try:
-        return read_tokens(runtime)
+        tokens = read_tokens(runtime)
     except TokenFileError as problem:
         print(f"git has no tokens: {problem}", file=sys.stderr)
         return None
+    if tokens.left_out:
+        print(tokens.left_out, file=sys.stderr)
+    return tokens
 
 
 def _token_of(tokens: Tokens, directory: bytes) -> bytes | None:

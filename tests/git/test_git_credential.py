@@ -70,6 +70,29 @@ def test_a_url_stands_for_its_parts_and_unsets_the_others(home: AgentHome, put_t
     assert "password" not in ask(home, "get", "url=https://eve@github.com/acme/app").attributes
 
 
+@pytest.mark.parametrize("user", ["me%40example.com", "%6de@example.com:p%40w", "me%40example.com:"])
+def test_the_user_in_a_url_is_decoded(home: AgentHome, put_tokens: PutTokens, user: str) -> None:
+    put_tokens({APP: "tok-1"}, username="me@example.com")
+
+    assert ask(home, "get", f"url=https://{user}@github.com/acme/app").attributes["password"] == "tok-1"
+
+
+def test_a_percent_sign_that_encodes_nothing_stands_for_itself(home: AgentHome, put_tokens: PutTokens) -> None:
+    put_tokens({APP: "tok-1"}, username="50%+1%zz%")
+
+    assert ask(home, "get", "url=https://50%+1%zz%@github.com/acme/app").attributes["password"] == "tok-1"
+
+
+@pytest.mark.parametrize("user", ["a%0ab", "a%0Db", "a%00b", "a:b%0ac"])
+def test_an_encoded_line_break_in_a_user_is_refused(home: AgentHome, put_tokens: PutTokens, user: str) -> None:
+    put_tokens({APP: "tok-1"})
+
+    answer = ask(home, "get", f"url=https://{user}@github.com/acme/app")
+
+    assert answer.raw == b"quit=1\n"
+    assert "refused" in answer.line
+
+
 def test_a_known_username_must_be_the_token_s(home: AgentHome, put_tokens: PutTokens) -> None:
     put_tokens({APP: "tok-1"})
 
@@ -197,6 +220,17 @@ def test_the_marks_of_refused_tokens_stay_few(home: AgentHome, put_tokens: PutTo
     assert get(home, "acme/app").attributes == {"quit": "1"}
 
 
+def test_a_mark_after_one_that_was_cut_off_has_a_line_of_its_own(home: AgentHome, put_tokens: PutTokens) -> None:
+    put_tokens({APP: "tok-1"})
+    file = home.runtime / "git-tokens.rejected"
+    file.write_text("87def54f5192de25")
+
+    erase(home, "acme/app", "tok-1")
+
+    assert re.fullmatch(r"87def54f5192de25\n[0-9a-f]{64}\n", file.read_text())
+    assert get(home, "acme/app").attributes == {"quit": "1"}
+
+
 def test_a_refusal_that_can_not_be_noted_is_told(home: AgentHome, put_tokens: PutTokens) -> None:
     put_tokens({APP: "tok-1"})
     (home.runtime / "git-tokens.rejected").mkdir()
@@ -253,6 +287,22 @@ def test_a_token_file_that_can_not_be_used_is_one_line(home: AgentHome, content:
     assert "tok-1" not in answer.line
 
 
+def test_one_entry_that_can_not_be_used_costs_no_other_its_token(home: AgentHome) -> None:
+    (home.runtime / "git-tokens.json").write_text(
+        f'{{"version": 1, "tokens": [{{"url": "tok-9", "token": "tok-8"}}, {{"url": "{APP}", "token": "tok-1"}}, 3]}}'
+    )
+    told = (
+        f"the token file {home.runtime}/git-tokens.json is malformed in part, which is left out: "
+        "`url` of entry 1 is not the https URL of a repository (and 1 more)\n"
+    )
+
+    given = get(home, "acme/app")
+    other = get(home, "acme/lib")
+
+    assert (given.attributes["password"], given.line) == ("tok-1", told)
+    assert (other.raw, other.line) == (b"quit=1\n", f"no token for acme/lib; this run has acme/app; {told}")
+
+
 def test_a_missing_token_file_is_one_line(home: AgentHome) -> None:
     answer = get(home, "acme/app")
 
@@ -265,12 +315,15 @@ def test_the_run_time_folder_can_be_named(home: AgentHome, put_tokens: PutTokens
     elsewhere = home.top / "it's elsewhere"
     home.runtime.rename(elsewhere)
 
-    answer = ask(home, "get", f"url={APP}", options=("--runtime-dir", str(elsewhere)))
+    apart = ask(home, "get", f"url={APP}", options=("--runtime-dir", str(elsewhere)))
+    joined = ask(home, "get", f"url={APP}", options=(f"--runtime-dir={elsewhere}",))
 
-    assert answer.attributes["password"] == "tok-1"
+    assert apart.attributes["password"] == joined.attributes["password"] == "tok-1"
 
 
-@pytest.mark.parametrize("words", [[], ["get", "get"], ["--runtime-dir"], ["--runtime-dir", "x"]])
+@pytest.mark.parametrize(
+    "words", [[], ["get", "get"], ["--runtime-dir"], ["--runtime-dir", "x"], ["--runtime-dir=", "get"]]
+)
 def test_wrong_usage_says_how(home: AgentHome, words: list[str]) -> None:
     done = subprocess.run(
         [PROGRAM, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=home.environment(), check=False

@@ -74,6 +74,40 @@ def test_every_host_of_the_token_file_is_wired_once(home: AgentHome, put_tokens:
     ]
 
 
+def test_hosts_past_the_bound_are_told_and_the_others_wired(home: AgentHome, put_tokens: PutTokens) -> None:
+    put_tokens({f"https://host-{number}.example.com/a/b": "t" for number in range(510)} | {APP: "tok-1"})
+
+    answer = shell(
+        home, "echo $GIT_CONFIG_COUNT $GIT_CONFIG_KEY_0; git config credential.https://host-498.example.com.helper"
+    )
+
+    assert answer.text == f"1500 credential.https://github.com.helper\n{HELPER} --runtime-dir {home.runtime}"
+    assert answer.process
+    assert answer.process.stderr == b"git has tokens for 500 of 511 hosts: more are not wired\n"
+
+
+def test_one_entry_that_can_not_be_used_is_told_and_the_others_wired(home: AgentHome) -> None:
+    (home.runtime / "git-tokens.json").write_text(
+        '{"version": 1, "tokens": [{"url": "tok-1"}, {"url": "https://git.example.com/a", "token": "tok-2"}]}'
+    )
+
+    answer = shell(home, "git config credential.https://git.example.com.useHttpPath")
+
+    assert answer.text == "true"
+    assert answer.process
+    assert b"entry 1" in answer.process.stderr
+    assert b"tok-" not in answer.process.stderr
+
+
+@pytest.mark.parametrize("count", ["+1", " \t1", "01", "\n+01"])
+def test_a_count_is_read_as_git_reads_it(home: AgentHome, count: str) -> None:
+    answer = shell(
+        home, "git config user.name", GIT_CONFIG_COUNT=count, GIT_CONFIG_KEY_0="user.name", GIT_CONFIG_VALUE_0="Ada"
+    )
+
+    assert answer.text == "Ada"
+
+
 def test_entries_of_the_environment_stay_and_are_numbered_on(home: AgentHome) -> None:
     answer = shell(
         home,
@@ -86,7 +120,7 @@ def test_entries_of_the_environment_stay_and_are_numbered_on(home: AgentHome) ->
     assert answer.text == "Ada\n4 user.name credential.https://github.com.helper"
 
 
-@pytest.mark.parametrize("count", ["", "x", "-1", "9" * 30])
+@pytest.mark.parametrize("count", ["", "x", "-1", "9" * 30, "1 ", "+ 1", "++1", "1_0", " "])
 def test_a_count_that_git_could_not_read_is_begun_anew(home: AgentHome, count: str) -> None:
     answer = shell(home, "git config --get credential.https://github.com.useHttpPath", GIT_CONFIG_COUNT=count)
 
