@@ -177,6 +177,52 @@ def test_a_store_with_a_torn_page_is_made_anew(shop: Repository) -> None:
     assert shop.edges() == expected
 
 
+@pytest.mark.parametrize("page", range(1, 24))
+def test_every_tool_answers_in_the_call_that_finds_a_damaged_page(shop: Repository, page: int) -> None:
+    shop.map("one")
+    time.sleep(0.05)
+    expected = _answers(shop)
+    store = shop.home / ".cache/graft/one/graph.sqlite"
+    data = bytearray(store.read_bytes())
+
+    data[page * 4096 : (page + 1) * 4096] = b"\xa5" * 4096
+    store.write_bytes(data)
+
+    assert _answers(shop) == expected
+
+
+@pytest.mark.parametrize("table", ["edge", "symbol", "file", "facts", "words", "loose"])
+def test_a_store_that_lost_a_table_is_made_anew(shop: Repository, table: str) -> None:
+    expected = _answers(shop)
+
+    with closing(connect(shop.home / ".cache/graft/one/graph.sqlite")) as store:
+        store.execute(f"drop table {table}")
+        store.commit()
+
+    assert _answers(shop) == expected
+
+
+@pytest.mark.parametrize("column", ["outside", "refs"])
+def test_a_store_with_damaged_facts_is_made_anew(shop: Repository, column: str) -> None:
+    shop.edges()
+    with closing(connect(shop.home / ".cache/graft/one/graph.sqlite")) as store:
+        store.execute(f"update facts set {column} = x'00ff'")
+        store.commit()
+
+    shop.put({"shop/extra.py": CALLER, "shop/store.py": STORE.replace("def other", "def another")})
+
+    assert shop.calls() == {("store.another", "store.describe"), ("extra.newcomer", "store.describe")}
+
+
+def _answers(repository: Repository) -> list[str]:
+    return [
+        repository.map("one").text,
+        repository.callers("describe").text,
+        repository.find("describe").text,
+        repository.outline("repos/one/shop/store.py").text,
+    ]
+
+
 def test_a_build_that_is_killed_is_taken_on_by_the_next(graph_home: Path) -> None:
     many = Repository(graph_home, "many")
     many.put({f"pkg/m{n}.py": f"def f{n}():\n    return f{n}()\n" for n in range(300)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from guilds_code.engines.graph.choose import Chosen, choose
-from guilds_code.engines.graph.graph import Graph, Symbol, open_graph
+from guilds_code.engines.graph.graph import Graph, Symbol, read_graph
 from guilds_code.engines.graph.lookup import at, below, matching, nearest
 from guilds_code.engines.graph.page import Page
 from guilds_code.engines.graph.store import RELATIONS
@@ -26,10 +26,11 @@ _MEMBERS = frozenset(("method", "function", "property", "field", "variable", "co
 
 
 def code_callers(call: Call, symbol: str, direction: str = "in", depth: int = 1, in_: str | None = None) -> Result:
-    """Raises ToolError: `not_found` with the nearest names, and what `choose` and `open_graph` raise."""
+    """Raises ToolError: `not_found` with the nearest names, and what `choose` and `read_graph` raise."""
     chosen = choose(call, in_ if in_ is not None else _path_in(call, symbol))
     within = chosen.within if in_ is not None else ""
-    with open_graph(chosen.root, chosen.home) as graph:
+
+    def read(graph: Graph) -> Result:
         found, count = _named(graph, chosen, symbol, within)
         if not found:
             near = ", ".join(nearest(graph, symbol))
@@ -46,6 +47,8 @@ def code_callers(call: Call, symbol: str, direction: str = "in", depth: int = 1,
             answer.page.add(f"and {count - len(found)} more")
         text, cuts = answer.page.text("lines")
         return Result(text, graph.meta(answer.hits), cuts)
+
+    return read_graph(chosen.root, chosen.home, read)
 
 
 class _Answer:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from guilds_code.engines.graph.choose import choose
-from guilds_code.engines.graph.graph import open_graph
+from guilds_code.engines.graph.graph import read_graph
 from guilds_code.engines.graph.page import Page
 from guilds_code.engines.graph.rank import find
 from guilds_wire.envelope import Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from guilds_code.engines.graph.graph import Symbol
+    from guilds_code.engines.graph.graph import Graph, Symbol
     from guilds_wire.call import Call
 
 SOURCE_LINES_MAX = 8
@@ -19,9 +19,10 @@ SIGNATURE_MAX_CHARACTERS = 160
 
 
 def code_find(call: Call, question: str, in_: str | None = None, source: bool = False, limit: int = 8) -> Result:
-    """Raises ToolError: what `choose` and `open_graph` raise."""
+    """Raises ToolError: what `choose` and `read_graph` raise."""
     chosen = choose(call, in_)
-    with open_graph(chosen.root, chosen.home) as graph:
+
+    def read(graph: Graph) -> Result:
         hits = find(graph, question, chosen.within, limit)
         page = Page(call.cap_bytes)
         for hit in hits:
@@ -35,6 +36,8 @@ def code_find(call: Call, question: str, in_: str | None = None, source: bool = 
             page.add(f"nothing in {graph.name} fits {question!r}; try other words, or code_search for text")
         text, cuts = page.text("lines")
         return Result(text, graph.meta(len(hits)), cuts)
+
+    return read_graph(chosen.root, chosen.home, read)
 
 
 def _title(symbol: Symbol) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from guilds_code.engines.graph.choose import choose_by_name
-from guilds_code.engines.graph.graph import open_graph
+from guilds_code.engines.graph.graph import read_graph
 from guilds_code.engines.graph.languages import OUTLINED
 from guilds_code.engines.graph.lookup import NO_CODE
 from guilds_code.engines.graph.page import Page
@@ -33,35 +33,38 @@ class _Cluster:
 
 
 def code_map(call: Call, repo: str | None = None) -> Result:
-    """Raises ToolError: what `choose_by_name` and `open_graph` raise."""
+    """Raises ToolError: what `choose_by_name` and `read_graph` raise."""
     chosen = choose_by_name(call, repo)
-    with open_graph(chosen.root, chosen.home) as graph:
-        rows = [
-            (path, language, symbols)
-            for path, language, symbols in graph.connection.execute("select path, language, symbols from file")
-        ]
-        code = [(path, symbols) for path, language, symbols in rows if language not in OUTLINED]
-        page = Page(call.cap_bytes)
-        for line in _totals(graph, rows, code):
-            page.add(line)
-        most = graph.symbols(
-            f"s.referenced > 0 and s.type not in {NO_CODE} and s.type <> 'file'"
-            f" order by s.referenced desc, f.path, s.start, s.id limit {CONSIDERED_SYMBOLS}"
-        )
-        clusters = _clusters(code, most)
-        for cluster in clusters[:CLUSTERS_MAX]:
-            page.add(_cluster_line(chosen, cluster))
-        rest = clusters[CLUSTERS_MAX:]
-        if rest:
-            files, symbols = sum(c.files for c in rest), sum(c.symbols for c in rest)
-            page.add(f"and {len(rest)} smaller folders: {_count(files, 'file')}, {_count(symbols, 'symbol')}")
-        if most:
-            page.add("most referenced:")
-        for symbol in most[:TOP_SYMBOLS]:
-            shown = f"{chosen.shown(symbol.path)}:{symbol.line}  {symbol.type} {symbol.qualified}"
-            page.add(f"  {shown}  ({_count(symbol.referenced, 'file')})")
-        text, cuts = page.text("lines")
-        return Result(text, graph.meta(len(clusters)), cuts)
+    return read_graph(chosen.root, chosen.home, lambda graph: _overview(call, chosen, graph))
+
+
+def _overview(call: Call, chosen: Chosen, graph: Graph) -> Result:
+    rows = [
+        (path, language, symbols)
+        for path, language, symbols in graph.connection.execute("select path, language, symbols from file")
+    ]
+    code = [(path, symbols) for path, language, symbols in rows if language not in OUTLINED]
+    page = Page(call.cap_bytes)
+    for line in _totals(graph, rows, code):
+        page.add(line)
+    most = graph.symbols(
+        f"s.referenced > 0 and s.type not in {NO_CODE} and s.type <> 'file'"
+        f" order by s.referenced desc, f.path, s.start, s.id limit {CONSIDERED_SYMBOLS}"
+    )
+    clusters = _clusters(code, most)
+    for cluster in clusters[:CLUSTERS_MAX]:
+        page.add(_cluster_line(chosen, cluster))
+    rest = clusters[CLUSTERS_MAX:]
+    if rest:
+        files, symbols = sum(c.files for c in rest), sum(c.symbols for c in rest)
+        page.add(f"and {len(rest)} smaller folders: {_count(files, 'file')}, {_count(symbols, 'symbol')}")
+    if most:
+        page.add("most referenced:")
+    for symbol in most[:TOP_SYMBOLS]:
+        shown = f"{chosen.shown(symbol.path)}:{symbol.line}  {symbol.type} {symbol.qualified}"
+        page.add(f"  {shown}  ({_count(symbol.referenced, 'file')})")
+    text, cuts = page.text("lines")
+    return Result(text, graph.meta(len(clusters)), cuts)
 
 
 def _totals(graph: Graph, rows: list[tuple[str, str, int]], code: list[tuple[str, int]]) -> list[str]:

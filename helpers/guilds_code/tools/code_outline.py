@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from guilds_code.engines.graph.choose import choose
-from guilds_code.engines.graph.graph import Graph, Symbol, open_graph
+from guilds_code.engines.graph.graph import Graph, Symbol, read_graph
 from guilds_code.engines.graph.languages import language_of
 from guilds_code.engines.graph.page import Page
 from guilds_wire.envelope import Result
@@ -19,7 +19,7 @@ DOC_ROOM_CHARACTERS = 160
 
 
 def code_outline(call: Call, path: str) -> Result:
-    """Raises ToolError: what `locate` raises, `not_a_file`, and what `open_graph` raises."""
+    """Raises ToolError: what `locate` raises, `not_a_file`, and what `read_graph` raises."""
     with call.workspace.locate(path) as located:
         if located.is_folder:
             raise ToolError("not_a_file", f"{located.shown} is a folder; name a file, or use code_map for an overview.")
@@ -28,7 +28,8 @@ def code_outline(call: Call, path: str) -> Result:
     chosen = choose(call, path)
     if language_of(chosen.within) is None:
         return _unread(shown, f"the graph does not read this kind of file; use file_read, or code_search in {shown}")
-    with open_graph(chosen.root, chosen.home) as graph:
+
+    def read(graph: Graph) -> Result:
         row = graph.connection.execute("select 1 from file where path = ?", (chosen.within,)).fetchone()
         language, lines, skipped, symbols = _known(graph, chosen) if row is not None else _unlisted(chosen)
         if skipped and not symbols:
@@ -42,6 +43,8 @@ def code_outline(call: Call, path: str) -> Result:
             page.add(_line(symbol, depth))
         text, cuts = page.text("symbols")
         return Result(text, graph.meta(len(symbols)), cuts)
+
+    return read_graph(chosen.root, chosen.home, read)
 
 
 def _known(graph: Graph, chosen: Chosen) -> tuple[str, int, str, list[Symbol]]:

@@ -10,13 +10,15 @@ import os
 from time import monotonic
 
 from guilds_code.engines.graph.files import unchanged
-from guilds_code.engines.graph.store import FILE_NAME, Store
+from guilds_code.engines.graph.store import FILE_NAME, Store, damaged
 from guilds_wire.errors import ToolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
+
+    from guilds_wire.envelope import Result
 
 CACHE_FOLDER = ".cache/graft"
 
@@ -88,8 +90,26 @@ class Graph:
         }
 
 
-def open_graph(root: str, home: str) -> Graph:
-    """The graph of the folder at `root` (absolute, links followed), brought up to date.
+def read_graph(root: str, home: str, read: Callable[[Graph], Result]) -> Result:
+    """What `read` makes of the graph of the folder at `root`; made anew and read again when its store is damaged.
+
+    Damage shows only where it is read: looking through all of a store first would cost more than most answers.
+    Raises ToolError: what `open_graph` and `read` raise.
+    """
+    from sqlite3 import DatabaseError
+
+    try:
+        with open_graph(root, home) as graph:
+            return read(graph)
+    except (DatabaseError, ValueError, TypeError) as problem:
+        if not damaged(problem):
+            raise _unkept(root, home, problem) from problem
+    with open_graph(root, home, anew=True) as graph:
+        return read(graph)
+
+
+def open_graph(root: str, home: str, *, anew: bool = False) -> Graph:
+    """The graph of the folder at `root` (absolute, links followed), brought up to date, or made anew.
 
     Raises ToolError: `not_found` when the folder is gone, `io_error` when the store can't be written.
     """
@@ -99,7 +119,7 @@ def open_graph(root: str, home: str) -> Graph:
     if not os.path.isdir(root):
         raise ToolError("not_found", f"{root} is no folder; name a repository that is there.")
     name, folder = place_of(root, home)
-    if os.path.isfile(f"{folder}/{FILE_NAME}"):
+    if not anew and os.path.isfile(f"{folder}/{FILE_NAME}"):
         try:
             store = Store.open(folder)
             if store is not None:
@@ -112,10 +132,15 @@ def open_graph(root: str, home: str) -> Graph:
     from guilds_code.engines.graph.refresh import refresh
 
     try:
-        store, done = refresh(root, folder)
+        store, done = refresh(root, folder, anew=anew)
     except (OSError, OperationalError) as problem:
-        raise ToolError("io_error", f"the graph of {name} can't be kept in {folder}: {problem}.") from problem
+        raise _unkept(root, home, problem) from problem
     return Graph(root, name, store, done.files, done.missing, started)
+
+
+def _unkept(root: str, home: str, problem: Exception) -> ToolError:
+    name, folder = place_of(root, home)
+    return ToolError("io_error", f"the graph of {name} can't be kept in {folder}: {problem}.")
 
 
 def place_of(root: str, home: str) -> tuple[str, str]:

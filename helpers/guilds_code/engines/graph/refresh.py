@@ -13,7 +13,7 @@ from time import monotonic
 from guilds_code.engines.graph import work
 from guilds_code.engines.graph.files import look
 from guilds_code.engines.graph.languages import CONFIGURATION, OUTLINED, family_of, language_of, languages_of
-from guilds_code.engines.graph.store import RELATIONS, Lock, Store, batches
+from guilds_code.engines.graph.store import RELATIONS, Lock, Store, batches, damaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ class Refreshed:
         """Files that could not be read or resolved in time."""
 
 
-def refresh(root: str, folder: str) -> tuple[Store, Refreshed]:
-    """An up-to-date store in `folder` for the repository at `root`. A damaged or foreign store is made anew."""
+def refresh(root: str, folder: str, *, anew: bool = False) -> tuple[Store, Refreshed]:
+    """An up-to-date store in `folder` for the repository at `root`. A damaged or foreign store is made anew, and any
+    when `anew` says so."""
     from gc import disable, enable, isenabled
 
     sys.setrecursionlimit(max(sys.getrecursionlimit(), work.RECURSION_LIMIT))  # for good: other threads may refresh too
@@ -50,24 +51,23 @@ def refresh(root: str, folder: str) -> tuple[Store, Refreshed]:
     disable()  # facts hold no cycles; collecting costs a third of the time
     try:
         with Lock(folder):
-            return _refreshed(root, folder)
+            return _refreshed(root, folder, anew=anew)
     finally:
         if collecting:
             enable()
 
 
-def _refreshed(root: str, folder: str) -> tuple[Store, Refreshed]:
-    from sqlite3 import DatabaseError, OperationalError
+def _refreshed(root: str, folder: str, *, anew: bool) -> tuple[Store, Refreshed]:
+    from sqlite3 import DatabaseError
 
-    store = Store.open(folder) or Store.create(folder)
-    try:
-        return store, _Refresh(store, root).run()
-    except OperationalError as problem:
-        store.connection.close()
-        if "disk" in str(problem) or "readonly" in str(problem):
-            raise
-    except DatabaseError:
-        store.connection.close()
+    store = None if anew else Store.open(folder)
+    if store is not None:
+        try:
+            return store, _Refresh(store, root).run()
+        except (DatabaseError, ValueError, TypeError, EOFError, RuntimeError) as problem:
+            store.connection.close()
+            if not damaged(problem):
+                raise
     store = Store.create(folder)
     return store, _Refresh(store, root).run()
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from guilds_code.engines.graph.files import Tree
 
-VERSION = 2
+VERSION = 3
 """Of the tables and of what the extractors find; raise it with either, and stores are rebuilt."""
 FILE_NAME = "graph.sqlite"
 LOCK_NAME = "lock"
@@ -129,6 +129,18 @@ class Lock:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
+
+
+def damaged(problem: Exception) -> bool:
+    """Whether a failure while reading or writing says that the store is damaged, and not that its disk or its lock is.
+
+    The numbers are SQLite's primary result codes; a value that does not read as what it should be has none.
+    """
+    return getattr(problem, "sqlite_errorcode", 0) & 0xFF not in _NOT_THE_STORE
+
+
+_NOT_THE_STORE = frozenset((3, 5, 6, 7, 8, 10, 13, 14, 23))
+"""PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, AUTH."""
 
 
 def stamp() -> str:

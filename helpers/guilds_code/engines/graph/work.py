@@ -143,14 +143,14 @@ class Resolvers:
     def edges(self, path: str) -> tuple[Any, ...]:
         """(path, found, loose, files read, names looked for) of one file, as plain values."""
         from marshal import loads
-        from zlib import decompress
+        from sqlite3 import DatabaseError
 
         resolver = self._resolver(self._languages[path])
-        row = self._store.connection.execute(
-            "select refs from facts join file on id = file where path = ?", (path,)
-        ).fetchone()
+        refs = loads(self._stored("refs", path))
         try:
-            edges = resolver.edges(path, loads(decompress(row[0])))
+            edges = resolver.edges(path, refs)
+        except DatabaseError:  # the store is damaged, not this file's code
+            raise
         except Exception as problem:  # one file that a language fails on is said, the others count
             print(f"{path}: {type(problem).__name__}: {problem}", file=sys.stderr)
             return (path, None, [], [], [])
@@ -183,14 +183,23 @@ class Resolvers:
         return named
 
     def _facts(self, path: str) -> Any:
-        from zlib import decompress
-
         from guilds_code.engines.graph.facts import Facts
 
+        return Facts.of(self._stored("outside", path))
+
+    def _stored(self, column: str, path: str) -> bytes:
+        """A file's facts as the store has them. Raises DatabaseError when they are gone or damaged; zlib's checksum
+        tells."""
+        from sqlite3 import DatabaseError
+        from zlib import decompress, error
+
         row = self._store.connection.execute(
-            "select outside from facts join file on id = file where path = ?", (path,)
+            f"select {column} from facts join file on id = file where path = ?", (path,)
         ).fetchone()
-        return Facts.of(decompress(row[0]))
+        try:
+            return decompress(row[0])
+        except (error, TypeError) as problem:
+            raise DatabaseError(f"the facts of {path} are damaged") from problem
 
     def _text(self, path: str) -> str | None:
         try:
