@@ -98,6 +98,15 @@ def test_an_import_that_was_in_vain_leads_to_the_module_once_it_comes(repository
     assert repository.calls() == {("use.go", "later.run")}
 
 
+def test_a_star_import_stays_an_edge_when_its_names_change(repository: Repository) -> None:
+    repository.put({"x.py": "def q():\n    pass\n", "b.py": "from x import *\n"})
+    assert repository.related("imports") == {("b.py", "x.py")}
+
+    repository.put({"x.py": "def r():\n    pass\n"})
+
+    assert repository.related("imports") == {("b.py", "x.py")}
+
+
 def test_results_through_a_cycle_do_not_depend_on_what_was_asked_before(repository: Repository) -> None:
     repository.put(
         {

@@ -113,6 +113,7 @@ class Resolver:
                 for target_path, target in targets:
                     if target_path == path and target == source and relation == "uses":
                         continue
+                    edges.on.add(target_path)  # a module's own edge too goes when the module is made anew
                     related = self.relation_to(relation, target_path, target)
                     lines = found.setdefault((source, target_path, target, related), [])
                     if line not in lines:
