@@ -260,6 +260,37 @@ def test_two_first_builds_at_once_do_the_work_once(shop: Repository) -> None:
     assert counts == [0, 302]
 
 
+def test_files_are_listed_without_git_where_its_index_is_damaged(shop: Repository) -> None:
+    subprocess.run(["git", "-C", str(shop.path), "add", "-A"], check=True)
+    expected = shop.edges()
+
+    (shop.path / ".git/index").write_bytes(b"")
+    text = shop.map("one").text
+
+    assert shop.edges() == expected
+    assert "note: git can't list the files here" in text
+    assert "note: git can't list the files here" in shop.callers("describe").text
+
+
+def test_a_repository_inside_another_is_said_to_be_left_out(shop: Repository) -> None:
+    (shop.path / "inner").mkdir()
+    subprocess.run(["git", "init", "-q", str(shop.path / "inner")], check=True)
+    shop.put({"inner/a.py": "def inner():\n    pass\n"})
+
+    assert "git repositories of their own: inner" in shop.map("one").text
+    assert "git repositories of their own: inner" in shop.map("one").text
+
+
+def test_a_name_that_is_not_utf_8_is_counted_as_left_out(shop: Repository) -> None:
+    with open(os.fsencode(shop.path) + b"/odd\xff.py", "wb") as file:
+        file.write(b"def odd():\n    pass\n")
+
+    answer = shop.map("one")
+
+    assert "left out: 1 whose name is not UTF-8" in answer.text
+    assert answer.meta["skipped"] == 1
+
+
 def test_large_minified_and_generated_files_are_said_to_be_left_out(repository: Repository) -> None:
     repository.put(
         {

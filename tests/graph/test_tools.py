@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from guilds_code.tools.code_callers import code_callers
+from guilds_code.tools.code_map import code_map
 from guilds_wire.errors import ToolError
 from tests.graph.conftest import Repository
 
@@ -143,6 +146,32 @@ def test_callers_take_a_place_and_a_qualified_name(shop: Repository) -> None:
 
     assert by_place == by_name
     assert by_name.startswith("repos/one/shop/app.py:13  method Cart.add\n")
+
+
+def test_callers_take_a_place_from_the_working_directory_before_one_of_the_repository(shop: Repository) -> None:
+    shop.put({"money.py": "def wrong(): pass\n"})
+    call = shop.call()
+    call.workspace.directory = os.fsencode(shop.path / "shop")
+
+    answers = [code_callers(call, place).text for place in ("money.py:1", f"{shop.path}/shop/money.py:1")]
+
+    assert answers[0].startswith("money.py:1  function parse\n")
+    assert answers[1] == answers[0]
+    assert code_callers(call, "shop/money.py:1").text == answers[0]
+
+
+def test_a_repository_may_have_a_name_that_begins_with_a_dot(graph_home: Path) -> None:
+    first = Repository(graph_home, ".config").put({"a.py": "def a(): pass\n"})
+    Repository(graph_home, "two").put({"a.py": "def a(): pass\n"})
+
+    assert first.map(".config").text.startswith(".config: 1 file, 1 symbol")
+
+
+def test_the_working_directory_itself_is_shown_as_a_dot(shop: Repository) -> None:
+    call = shop.call()
+    call.workspace.directory = os.fsencode(shop.path / "shop")
+
+    assert "\n./  4 files" in code_map(call, "one").text
 
 
 def test_callers_of_a_name_that_several_have_stand_under_their_own_headings(shop: Repository) -> None:

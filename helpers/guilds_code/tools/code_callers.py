@@ -36,7 +36,7 @@ def code_callers(call: Call, symbol: str, direction: str = "in", depth: int = 1,
             near = ", ".join(nearest(graph, symbol))
             advice = f"near names: {near}" if near else "use code_find or code_search to look for it"
             raise ToolError("not_found", f"no symbol {quoted(symbol)} in {graph.name}; {advice}.")
-        answer = _Answer(graph, chosen, Page(call.cap_bytes), direction, depth)
+        answer = _Answer(graph, chosen, Page(call.cap_bytes, graph.tree.notice), direction, depth)
         for one in found[:SYMBOLS_MAX]:
             answer.about(one)
         if count > 1:
@@ -152,22 +152,16 @@ def _named(graph: Graph, chosen: Chosen, wanted: str, within: str) -> tuple[list
     """The symbols that were asked for, by place or by name, and how many they are."""
     path, _, line = wanted.rpartition(":")
     if path and line.isdigit():
-        for candidate in (_inside(chosen, path), path):
+        for candidate in (chosen.inside(path), path):
             symbol = at(graph, candidate, int(line)) if candidate is not None else None
             if symbol is not None:
                 return [symbol], 1
         return [], 0
     found, count = matching(graph, wanted, within)
-    if not found and (candidate := _inside(chosen, wanted)) is not None:
+    if not found and (candidate := chosen.inside(wanted)) is not None:
         found = [s for s in graph.symbols("f.path = ? and s.type = 'file'", (candidate,)) if below(s.path, within)]
         count = len(found)
     return found, count
-
-
-def _inside(chosen: Chosen, path: str) -> str | None:
-    """A path as it was shown to the reader, within the repository."""
-    start = chosen.shown("x")[:-1]
-    return path[len(start) :] if start and path.startswith(start) else None
 
 
 def _path_in(call: Call, symbol: str) -> str | None:

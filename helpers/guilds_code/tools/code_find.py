@@ -24,7 +24,7 @@ def code_find(call: Call, question: str, in_: str | None = None, source: bool = 
 
     def read(graph: Graph) -> Result:
         hits = find(graph, question, chosen.within, limit)
-        page = Page(call.cap_bytes)
+        page = Page(call.cap_bytes, graph.tree.notice)
         for hit in hits:
             symbol = hit.symbol
             page.add(f"{chosen.shown(symbol.path)}:{symbol.line}  {_title(symbol)}")

@@ -20,6 +20,7 @@ CLUSTERS_MAX = 14
 CLUSTER_SYMBOLS = 3
 TOP_SYMBOLS = 10
 CONSIDERED_SYMBOLS = 3000
+NESTED_MAX = 8
 
 
 class _Cluster:
@@ -44,7 +45,7 @@ def _overview(call: Call, chosen: Chosen, graph: Graph) -> Result:
         for path, language, symbols in graph.connection.execute("select path, language, symbols from file")
     ]
     code = [(path, symbols) for path, language, symbols in rows if language not in OUTLINED]
-    page = Page(call.cap_bytes)
+    page = Page(call.cap_bytes, graph.tree.notice)
     for line in _totals(graph, rows, code):
         page.add(line)
     most = graph.symbols(
@@ -81,6 +82,12 @@ def _totals(graph: Graph, rows: list[tuple[str, str, int]], code: list[tuple[str
     other = graph.store.value("other") or 0
     if other:
         left_out.append(f"{other} of kinds that the graph does not read")
+    if graph.tree.misnamed:
+        left_out.append(f"{graph.tree.misnamed} whose name is not UTF-8")
+    if graph.tree.nested:
+        shown = ", ".join(graph.tree.nested[:NESTED_MAX])
+        more = f" and {len(graph.tree.nested) - NESTED_MAX} more" if len(graph.tree.nested) > NESTED_MAX else ""
+        left_out.append(f"git repositories of their own: {shown}{more}")
     if graph.missing:
         left_out.append(f"{graph.missing} not done in time, the next call goes on")
     if left_out:

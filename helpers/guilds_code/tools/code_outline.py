@@ -34,7 +34,7 @@ def code_outline(call: Call, path: str) -> Result:
         language, lines, skipped, symbols = _known(graph, chosen) if row is not None else _unlisted(chosen)
         if skipped and not symbols:
             return _unread(shown, f"left out of the graph ({skipped}); use file_read, or code_search in {shown}")
-        page = Page(call.cap_bytes)
+        page = Page(call.cap_bytes, graph.tree.notice)
         count = f"{len(symbols)} symbol{'' if len(symbols) == 1 else 's'}"
         page.add(f"{shown} · {language} · {lines} lines · {count}")
         depths: dict[int, int] = {}

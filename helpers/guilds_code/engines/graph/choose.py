@@ -25,9 +25,20 @@ class Chosen:
         self.home = home
         self._directory = directory
 
+    def inside(self, path: str) -> str | None:
+        """A path from the working directory, or an absolute one, as one within the repository; None outside it."""
+        if "\0" in path:
+            return None
+        whole = os.path.normpath(os.path.join(self._directory, path))
+        folder, name = os.path.split(whole)
+        whole = os.path.join(os.path.realpath(folder), name)
+        return whole[len(self.root) + 1 :] if whole.startswith(self.root + "/") else None
+
     def shown(self, path: str) -> str:
         """A path of the repository for the reader: relative to the working directory when it is under it."""
         whole = f"{self.root}/{path}" if path else self.root
+        if whole == self._directory:
+            return "."
         under = self._directory.rstrip("/") + "/"
         return whole[len(under) :] if whole.startswith(under) else whole
 
@@ -80,7 +91,7 @@ def repositories(home: str) -> list[str]:
     """The names of the folders under `repos/`, sorted."""
     try:
         with os.scandir(f"{home}/{REPOSITORIES}") as entries:
-            return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+            return sorted(entry.name for entry in entries if entry.is_dir() and entry.name != ".git")
     except OSError:
         return []
 

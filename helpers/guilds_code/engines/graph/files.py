@@ -22,12 +22,13 @@ EMPTY_FOLDERS_MAX = 2000
 """Folders without a listed file that are watched outside git; with more, the list is made at every look."""
 LIST_TIMEOUT_SECONDS = 120
 IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
+BY_RIPGREP = "git can't list the files here (git status says why); ripgrep did"
 
 
 class Tree:
     """A repository's files and folders as they were at one look."""
 
-    __slots__ = ("files", "folders", "racy", "settled", "watched")
+    __slots__ = ("files", "folders", "misnamed", "nested", "notice", "racy", "settled", "watched")
 
     def __init__(self) -> None:
         self.files: dict[str, int] = {}
@@ -39,18 +40,26 @@ class Tree:
         """Files that may have changed after they were read, under the same stamp."""
         self.settled = False
         """Whether equal stamps of folders prove the list."""
+        self.nested: list[str] = []
+        """Folders that git leaves out, since they are repositories of their own."""
+        self.misnamed = 0
+        """Files whose names are not UTF-8."""
+        self.notice = ""
+        """What the reader must know about where the list comes from."""
 
     def stored(self) -> bytes:
         from marshal import dumps
 
-        return dumps((self.files, self.folders, self.watched, self.racy, self.settled))
+        listed = self.nested, self.misnamed, self.notice
+        return dumps((self.files, self.folders, self.watched, self.racy, self.settled, *listed))
 
     @classmethod
     def of(cls, stored: bytes) -> Tree:
         from marshal import loads
 
         tree = cls()
-        tree.files, tree.folders, tree.watched, tree.racy, tree.settled = loads(stored)
+        tree.files, tree.folders, tree.watched, tree.racy, tree.settled, *listed = loads(stored)
+        tree.nested, tree.misnamed, tree.notice = listed
         return tree
 
 
@@ -87,6 +96,7 @@ def look(root: str, before: Tree | None) -> Tree:
     tree = Tree()
     if before is not None and listed_the_same(root, before):
         tree.folders, tree.watched, tree.settled = before.folders, before.watched, True
+        tree.nested, tree.misnamed, tree.notice = before.nested, before.misnamed, before.notice
         names: Iterable[str] = before.files
     else:
         names = _listed(root, tree, looked_ns)
@@ -96,6 +106,8 @@ def look(root: str, before: Tree | None) -> Tree:
             s = os.lstat(base + name)
         except OSError:
             continue
+        if s.st_mode & 0o170000 == 0o040000:
+            tree.nested.append(name.rstrip("/"))
         if s.st_mode & 0o170000 != 0o100000:
             continue
         tree.files[name] = hash((s.st_mtime_ns, s.st_ctime_ns, s.st_size, s.st_ino))
@@ -109,6 +121,8 @@ def _listed(root: str, tree: Tree, looked_ns: int) -> list[str]:
     git = _output(["git", *_GIT, "-C", root, "rev-parse", "--absolute-git-dir", "--show-toplevel"])
     if git is not None:
         found = _output(["git", *_GIT, "-C", root, "ls-files", "-z", "-co", "--exclude-standard"])
+        if found is None:
+            tree.notice = BY_RIPGREP
         folder, top = os.fsdecode(git).splitlines()[:2]
         watched = [f"{folder}/index", f"{folder}/info/exclude", f"{folder}/config"]
         watched += [os.path.expanduser(p) for p in ("~/.gitconfig", "~/.config/git/ignore", "~/.config/git/config")]
@@ -116,17 +130,16 @@ def _listed(root: str, tree: Tree, looked_ns: int) -> list[str]:
         while above not in (top, "/"):
             above = os.path.dirname(above)
             watched.append(above + "/.gitignore")
-        names = [] if found is None else _names(found, "")
     else:
-        watched = []
-        names = _names(_by_ripgrep(root), root + "/")
+        found, watched = None, []
+    names, tree.misnamed = _names(_by_ripgrep(root), root + "/") if found is None else _names(found, "")
     folders = {""}
     for name in names:
         folder = name.rpartition("/")[0]
         while folder not in folders:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
-    empty, ignores, whole = _without_files(root, folders, in_git=git is not None)
+    empty, ignores, whole = _without_files(root, folders, in_git=found is not None)
     tree.folders = {path: _folder_stamp(f"{root}/{path}") for path in sorted(folders | empty)}
     tree.watched = {path: _stamp(path) for path in sorted({*watched, *ignores})}
     newest = max((_folder_time(f"{root}/{path}") for path in tree.folders), default=0)
@@ -161,17 +174,19 @@ _RIPGREP = (
 )
 
 
-def _names(output: bytes, prefix: str) -> list[str]:
-    """Paths in UTF-8, each once, sorted; a name in other bytes is left out, since no store can hold it as text."""
+def _names(output: bytes, prefix: str) -> tuple[list[str], int]:
+    """Paths in UTF-8, each once, sorted, and how many are not in UTF-8: those no store can hold as text."""
     found = set()
+    misnamed = set()
     for raw in output.split(b"\0"):
         try:
             name = raw.decode("utf-8")
         except UnicodeDecodeError:
+            misnamed.add(raw)
             continue
         if name:
             found.add(name.removeprefix(prefix))
-    return sorted(found)
+    return sorted(found), len(misnamed)
 
 
 def _without_files(root: str, known: set[str], *, in_git: bool) -> tuple[set[str], list[str], bool]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+    from guilds_code.engines.graph.files import Tree
     from guilds_wire.envelope import Result
 
 CACHE_FOLDER = ".cache/graft"
@@ -46,10 +47,14 @@ SYMBOL = (
 class Graph:
     """An open, up-to-date graph. Close it, or use `with`."""
 
-    __slots__ = ("connection", "missing", "name", "refreshed", "root", "started", "store")
+    __slots__ = ("connection", "missing", "name", "refreshed", "root", "started", "store", "tree")
 
-    def __init__(self, root: str, name: str, store: Store, refreshed: int, missing: int, started: float) -> None:
+    def __init__(
+        self, root: str, name: str, store: Store, tree: Tree, refreshed: int, missing: int, started: float
+    ) -> None:
         self.root = root
+        self.tree = tree
+        """The files that it was made of, and what is to be said of their list."""
         self.name = name
         self.store = store
         self.connection = store.connection
@@ -86,7 +91,7 @@ class Graph:
             "hits": hits,
             "engine_ms": round((monotonic() - self.started) * 1000),
             "refreshed": self.refreshed,
-            "skipped": skipped + self.missing,
+            "skipped": skipped + self.tree.misnamed + self.missing,
         }
 
 
@@ -125,7 +130,7 @@ def open_graph(root: str, home: str, *, anew: bool = False) -> Graph:
             if store is not None:
                 tree = store.tree()
                 if tree is not None and unchanged(root, tree):
-                    return Graph(root, name, store, 0, 0, started)
+                    return Graph(root, name, store, tree, 0, 0, started)
                 store.connection.close()
         except (DatabaseError, ValueError, EOFError, TypeError):  # damaged: the refresh makes it anew
             pass
@@ -135,7 +140,7 @@ def open_graph(root: str, home: str, *, anew: bool = False) -> Graph:
         store, done = refresh(root, folder, anew=anew)
     except (OSError, OperationalError) as problem:
         raise _unkept(root, home, problem) from problem
-    return Graph(root, name, store, done.files, done.missing, started)
+    return Graph(root, name, store, done.tree, done.files, done.missing, started)
 
 
 def _unkept(root: str, home: str, problem: Exception) -> ToolError:

@@ -9,11 +9,12 @@ RESERVE_BYTES = 120
 class Page:
     """Lines of an answer. What does not fit is counted."""
 
-    __slots__ = ("_lines", "_room", "left_out")
+    __slots__ = ("_lines", "_notice", "_room", "left_out")
 
-    def __init__(self, cap_bytes: int) -> None:
+    def __init__(self, cap_bytes: int, notice: str = "") -> None:
         self._lines: list[str] = []
-        self._room = cap_bytes - RESERVE_BYTES
+        self._notice = f"\nnote: {notice}" if notice else ""
+        self._room = cap_bytes - RESERVE_BYTES - len(self._notice.encode())
         self.left_out = 0
 
     def add(self, line: str) -> bool:
@@ -30,6 +31,6 @@ class Page:
         """The whole text, and the cut in it; `what` names the lines that are left out."""
         text = "\n".join(self._lines)
         if not self.left_out:
-            return text, []
+            return text + self._notice, []
         notice = f"\n[… {self.left_out} more {what} left out …]"
-        return text + notice, [len(text), len(text + notice)]
+        return text + notice + self._notice, [len(text), len(text + notice)]

@@ -32,9 +32,10 @@ PARAMETERS_MAX = 500
 class Refreshed:
     """What a refresh did."""
 
-    __slots__ = ("files", "missing")
+    __slots__ = ("files", "missing", "tree")
 
-    def __init__(self, files: int, missing: int) -> None:
+    def __init__(self, tree: Tree, files: int, missing: int) -> None:
+        self.tree = tree
         self.files = files
         """Files that were read again."""
         self.missing = missing
@@ -114,7 +115,7 @@ class _Refresh:
         self.connection.execute("commit")
         if first:
             self.connection.execute("pragma wal_checkpoint(truncate)")
-        return Refreshed(read, len(late) + unresolved)
+        return Refreshed(tree, read, len(late) + unresolved)
 
     def renamed(self, languages: dict[str, str]) -> set[str]:
         """Headers that were taken for another language before; their records are forgotten."""
