@@ -11,8 +11,22 @@ import pytest
 
 from tests.agent_home import BIN, AgentHome
 
-WIRE = {"", ".call", ".descriptors", ".door", ".envelope", ".errors", ".lean", ".paths", ".places", ".request", ".run_state", ".schema",
-        ".tools", ".tools.code"}  # fmt: skip
+WIRE = {
+    "",
+    ".call",
+    ".descriptors",
+    ".door",
+    ".envelope",
+    ".errors",
+    ".lean",
+    ".paths",
+    ".places",
+    ".request",
+    ".run_state",
+    ".schema",
+    ".tools",
+    ".tools.code",
+}
 STANDARD = {
     "__future__",
     "_collections_abc",
