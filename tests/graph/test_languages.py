@@ -58,6 +58,56 @@ def test_python_aliases_stars_and_packages_lead_to_the_definition(repository: Re
     assert repository.calls() == {("a.one", "core.run"), ("a.one", "core.stop")}
 
 
+REBOUND = """
+class A:
+    def u(self): pass
+class B:
+    def u(self): pass
+def text():
+    x = A()
+    x = 'text'
+    x.u()
+def entered():
+    x = A()
+    with open('z') as x:
+        x.u()
+def looped(lines):
+    x = A()
+    for x in lines:
+        x.u()
+def swapped():
+    x = A()
+    y = B()
+    x, y = y, x
+    x.u()
+def chosen(which):
+    x = 'text'
+    if which:
+        x = A()
+    x.u()
+def kept(x: A):
+    x = unknown(x)
+    x.u()
+def later(x=None):
+    while True:
+        x.u()
+        x = B()
+"""
+
+
+def test_python_a_local_name_that_is_bound_again_is_what_it_was_bound_to_last(repository: Repository) -> None:
+    repository.put({"a.py": REBOUND})
+
+    methods = {(caller, callee) for caller, callee in repository.calls() if callee.endswith(".u")}
+
+    assert methods == {
+        ("a.swapped", "a.B.u"),
+        ("a.chosen", "a.A.u"),
+        ("a.kept", "a.A.u"),
+        ("a.later", "a.B.u"),
+    }
+
+
 def test_python_with_properties_loops_and_isinstance_give_types(repository: Repository) -> None:
     repository.put(
         {

@@ -5,6 +5,7 @@ store or another file.
 
 Expressions, the value side (what stands for an object at run time):
     ("n", name)            a name, looked up by lexical scope
+    ("n", name, n)         the same where its first n bindings no longer count
     ("a", e, name)         an attribute or member
     ("c", e)               the result of a call, or of `new`
     ("i", e)  ("e", e)     what an index into `e` gives, what a loop over it gives

@@ -236,6 +236,8 @@ class Resolver:
     def _evaluate(self, path: str, scope: int, expression: Expression) -> Value | None:
         tag = expression[0]
         if tag == "n":
+            if len(expression) > 2:
+                return self.name_bound_again(path, scope, expression[1], expression[2])
             return self.name(path, scope, expression[1])
         if tag == "import":
             return self.imported(path, expression[1], expression[2])
@@ -324,6 +326,18 @@ class Resolver:
                     return with_receiver(value, ("inst", path, definition, ()))
             scope = parent
         return self.beyond(path, start, name)
+
+    def name_bound_again(self, path: str, scope: int, name: str, first: int) -> Value | None:
+        """A local name from its binding number `first` on; a declaration before it helps where those don't tell."""
+        facts = self.facts(path)
+        while name not in facts.names[scope]:
+            scope = facts.scopes[scope][0]
+        bindings = facts.names[scope][name]
+        value = self.bound(path, scope, name, bindings[first:])
+        if value is None or value == UNKNOWN:
+            declared = [b for b in bindings[:first] if b[0] in "pt" and b[1] is not None]
+            value = self.join(self.binding(path, scope, name, b) for b in declared)
+        return value or UNKNOWN
 
     def type_name(self, path: str, scope: int, name: str) -> Value | None:
         """A bare name where a type stands; the same namespace in most languages."""

@@ -1,7 +1,7 @@
 """Python: facts of a module, and what its names, imports and attributes mean.
 
 Follows the language reference: 4.2 (naming and binding), 5 (the import system), 3.3 (special methods). Flow is
-followed only into `isinstance` tests.
+followed only into `isinstance` tests, and to the last binding of a local name that no branch can have passed by.
 """
 
 from __future__ import annotations
@@ -67,6 +67,14 @@ _parser: Any = None
 
 
 class _Python(Walk):
+    def __init__(self, source: bytes) -> None:
+        super().__init__(source)
+        self.blocks: tuple[int, ...] = ()
+        """The blocks around that may be passed by, by number."""
+        self.blocks_seen = 0
+        self.again: dict[str, list[tuple[tuple[int, ...], int]]] = {}
+        """Local name of the function around → where it was bound again, and the how manyth binding that is."""
+
     def visit(self, node: Node, scope: int) -> None:
         """Walk a statement or an expression."""
         _VISIT.get(node.type, _Python.deeper)(self, node, scope)
@@ -115,7 +123,9 @@ class _Python(Walk):
             self.parameters(parameters, scope, inner)
         if result is not None:
             self.visit_type(result, scope)
+        again, self.again = self.again, {}
         self.visit(body, inner)
+        self.again = again
         self.current = around
 
     def class_(self, node: Node, scope: int, outer: Node | None = None, decorators: Any = ()) -> None:
@@ -245,7 +255,7 @@ class _Python(Walk):
         annotation = node.child_by_field_name("type")
         if left is None:
             return
-        value = self.expression(right) if right is not None else None
+        value = self.placed(scope, self.expression(right)) if right is not None else None
         binding: Binding = ("v", value) if value is not None else ("?",)
         if annotation is not None:
             declared = self.annotation(annotation)
@@ -261,18 +271,18 @@ class _Python(Walk):
                 self.bind(home, name, ("d", number))
                 self.facts.names[home][name].append(binding)
                 self.current = number if self.facts.scopes[home][2] == "m" else around
-            else:
-                self.target(left, scope, binding)
-        else:
-            self.target(left, scope, binding)
+                if right is not None:
+                    self.visit(right, scope)
+                self.current = around
+                return
         if right is not None:
             self.visit(right, scope)
-        self.current = around
+        self.target(left, scope, binding)
 
     def target(self, node: Node, scope: int, binding: Binding) -> None:
         kind = node.type
         if kind == "identifier":
-            self.bind(self.base(scope), self.text(node), binding)
+            self.bind_again(self.base(scope), self.text(node), binding)
         elif kind in ("pattern_list", "tuple_pattern", "list_pattern", "tuple", "list", "expression_list"):
             for position, child in enumerate(node.named_children):
                 part: Binding = ("v", ("x", binding[1], position)) if binding[0] == "v" else ("?",)
@@ -287,6 +297,44 @@ class _Python(Walk):
             self.reference(node, scope, "uses")
         else:
             self.visit_all(node.named_children, scope)
+
+    def bind_again(self, scope: int, name: str, binding: Binding) -> None:
+        """Bind a name; in a function what it held before may count no more from here on."""
+        self.bind(scope, name, binding)
+        place = len(self.facts.names[scope][name]) - 1
+        if place and self.facts.scopes[scope][2] == "f":
+            self.again.setdefault(name, []).append((self.blocks, place))
+
+    def placed(self, scope: int, expression: Expression | None) -> Expression | None:
+        """The expression with each local name's bindings from the last one that surely came before this place."""
+        if not self.again or not expression or expression[0] == "t":
+            return expression
+        if expression[0] == "n":
+            return self.placed_name(scope, expression)
+        return tuple(self.placed(scope, part) if isinstance(part, tuple) else part for part in expression)
+
+    def placed_name(self, scope: int, expression: Expression) -> Expression:
+        name, scopes = expression[1], self.facts.scopes
+        found = self.again.get(name) if len(expression) == 2 else None
+        while found and name not in self.facts.names[scope] and scopes[scope][2] in "bn":
+            scope = scopes[scope][0]
+        if found and scopes[scope][2] == "f":
+            for blocks, place in reversed(found):
+                if self.blocks[: len(blocks)] == blocks:
+                    return ("n", name, place)
+        return expression
+
+    def block(self, node: Node, scope: int) -> None:
+        """A block that may be passed by, unless it is that of a `with`."""
+        around = self.blocks
+        if node.parent is not None and node.parent.type != "with_statement":
+            self.blocks_seen += 1
+            self.blocks = (*around, self.blocks_seen)
+        self.deeper(node, scope)
+        self.blocks = around
+
+    def refer(self, scope: int, line: int, expression: Expression | None, relation: str) -> None:
+        super().refer(scope, line, self.placed(scope, expression), relation)
 
     def field(self, scope: int, owner: str, name: str, binding: Binding) -> None:
         """`self.name = …` in a method gives the class that attribute."""
@@ -310,9 +358,9 @@ class _Python(Walk):
     def named_expression(self, node: Node, scope: int) -> None:
         named, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         if named is not None and value is not None:
-            expression = self.expression(value)
-            self.bind(self.function_scope(scope), self.text(named), ("v", expression) if expression else ("?",))
+            expression = self.placed(scope, self.expression(value))
             self.visit(value, scope)
+            self.bind_again(self.function_scope(scope), self.text(named), ("v", expression) if expression else ("?",))
 
     def with_item(self, node: Node, scope: int) -> None:
         value = node.child_by_field_name("value")
@@ -323,7 +371,7 @@ class _Python(Walk):
             return
         alias = value.child_by_field_name("alias")
         entered = value.named_children[0]
-        expression = self.expression(entered)
+        expression = self.placed(scope, self.expression(entered))
         self.visit(entered, scope)
         if alias is not None:
             self.target(alias, scope, ("v", ("w", expression)) if expression else ("?",))
@@ -352,7 +400,7 @@ class _Python(Walk):
 
     def iteration(self, left: Node, right: Node, scope: int) -> None:
         """Bind what a loop over `right` assigns to `left`."""
-        expression = self.expression(right)
+        expression = self.placed(scope, self.expression(right))
         self.target(left, scope, ("v", ("e", expression)) if expression else ("?",))
 
     def comprehension(self, node: Node, scope: int) -> None:
@@ -524,6 +572,7 @@ class _Python(Walk):
 
     def result(self, expression: Expression | None, scope: int) -> None:
         number = self.owner(scope)
+        expression = self.placed(scope, expression)
         if expression is not None and number >= 0 and self.facts.defs[number][KIND] in ("function", "method"):
             self.facts.returns.setdefault(number, []).append((expression, scope))
 
@@ -720,6 +769,7 @@ _VISIT = {
     "lambda": _Python.lambda_,
     "case_clause": _Python.case_clause,
     "if_statement": _Python.if_statement,
+    "block": _Python.block,
     "import_statement": _Python.import_,
     "import_from_statement": _Python.import_from,
     "call": _Python.call,
