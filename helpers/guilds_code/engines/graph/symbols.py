@@ -37,7 +37,7 @@ def grouped(graph: Graph, hits: Iterable[tuple[str, list[int]]]) -> list[Group]:
     """The hits, each a file's path in the repository with its line numbers; most referenced symbols first."""
     found: list[Group] = []
     for path, numbers in sorted(hits):
-        spans = enclosing(graph, path)
+        spans = enclosing(graph, path) if _can_be_asked_for(path) else []
         own: dict[int, Group] = {}
         for number in numbers:
             inside = [symbol for first, last, symbol in spans if first <= number <= last]
@@ -49,6 +49,11 @@ def grouped(graph: Graph, hits: Iterable[tuple[str, list[int]]]) -> list[Group]:
             own[key].numbers.append(number)
     found.sort(key=lambda group: (-_weight(group), group.path, group.numbers[0]))
     return found
+
+
+def _can_be_asked_for(path: str) -> bool:
+    """Whether the graph can hold a file of this name: a name that is not UTF-8 is no text to it."""
+    return not any("\udc80" <= letter <= "\udcff" for letter in path)
 
 
 def _weight(group: Group) -> int:
