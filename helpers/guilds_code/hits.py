@@ -6,6 +6,7 @@ import os
 import time
 
 from guilds_wire.envelope import Result
+from guilds_wire.errors import VALUE_MAX_CHARACTERS, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,11 +23,15 @@ TRAILER_MAX_BYTES = 600
 
 
 class Listing:
-    """Lines that are gathered up to a result's cap, and the places where something was cut out of them."""
+    """Lines that are gathered up to a result's cap, and the places where something was cut out of them.
 
-    __slots__ = ("_cuts", "_lines", "_offset", "_room")
+    `truncated`: something of what was found is left out.
+    """
+
+    __slots__ = ("_cuts", "_lines", "_offset", "_room", "truncated")
 
     def __init__(self, cap_bytes: int) -> None:
+        self.truncated = False
         self._lines: list[str] = []
         self._cuts: list[int] = []
         self._offset = 0
@@ -37,16 +42,26 @@ class Listing:
         size = len(head.encode()) + len(text.encode()) + 1
         if size > self._room:
             return False
-        self._room -= size
-        self._cuts += [self._offset + len(head) + cut for cut in cuts or ()]
+        self._append(head, text, cuts or [])
+        return True
+
+    def add_quoting(self, head: str, value: str, tail: str) -> None:
+        """Add a line that quotes an argument, clipped when it is long; it has its room in what is kept free."""
+        shown = quoted(value)
+        at = shown.rindex("…") if len(value) > VALUE_MAX_CHARACTERS else 0
+        self._append(head, shown + tail, [at, at + 1] if at else [])
+
+    def _append(self, head: str, text: str, cuts: list[int]) -> None:
+        self._room -= len(head.encode()) + len(text.encode()) + 1
+        self._cuts += [self._offset + len(head) + cut for cut in cuts]
         self._lines.append(head + text)
         self._offset += len(head) + len(text) + 1
-        return True
 
     def left_out(self) -> None:
         """Something is left out after what was added so far."""
         end = max(0, self._offset - 1)
         self._cuts += [end, end]
+        self.truncated = True
 
     def result(self, trailers: list[str], meta: dict[str, Any]) -> Result:
         """What was gathered, under it the trailers."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.agent_home import AS_NOBODY, BIN, AgentHome
+from tests.agent_home import AgentHome
+from tests.search.ordinary_user import as_an_ordinary_user
 
 
 def _content(home: AgentHome, pattern: str, **arguments: Any) -> list[str]:
@@ -18,6 +18,10 @@ def _content(home: AgentHome, pattern: str, **arguments: Any) -> list[str]:
 
 def _files(home: AgentHome, pattern: str, **arguments: Any) -> list[str]:
     return home.call("code_search", pattern=pattern, **arguments).text.split("\n")
+
+
+def _symbols(home: AgentHome, pattern: str, **arguments: Any) -> list[str]:
+    return home.call("code_search", pattern=pattern, mode="symbols", **arguments).text.split("\n")
 
 
 def test_files_come_with_their_counts_highest_first_then_by_path(home: AgentHome) -> None:
@@ -113,6 +117,24 @@ def test_forty_lines_are_shown_and_context_without_its_match_is_not(home: AgentH
     shown = [line for line in lines[:-1] if line != "--" and not line.startswith("…")]
     assert len(shown) <= 40
     assert lines[-1] == "16 matches in 8 files (3 matches left out)"
+
+
+def test_where_a_result_stops_between_files_is_a_cut(home: AgentHome) -> None:
+    home.put("a", "needle\nneedle\n")
+    home.put("b", "needle\nneedle\n")
+
+    answer = home.call("code_search", pattern="needle", mode="content", limit=2)
+
+    assert answer.text == "a:1: needle\na:2: needle\n4 matches in 2 files (2 matches left out)"
+    assert answer.meta["cuts"] == [len("a:1: needle\na:2: needle")] * 2
+
+
+def test_a_long_pattern_and_glob_are_clipped_with_a_cut(home: AgentHome) -> None:
+    answer = home.call("code_search", pattern="q" * 300, glob="g" * 300)
+
+    pattern, glob = answer.text.split("\n")[:2]
+    assert (pattern[-25:], glob[-2:]) == ("q… in . (0 files searched)"[-25:], "g…")
+    assert [answer.text[cut - 1 : cut] for cut in answer.meta["cuts"]] == ["q", "…", "g", "…"]
 
 
 def test_a_result_stops_at_a_line_under_its_cap(home: AgentHome) -> None:
@@ -261,7 +283,11 @@ def test_only_a_line_feed_ends_a_line(home: AgentHome) -> None:
     assert _content(home, "TARGET")[0] == "a.txt:6: TARGET"
 
 
-@pytest.mark.parametrize(("pattern", "fixed"), [("alpha\nbeta", True), ("alpha\nbeta", False), (r"alpha\nbeta", False)])
+@pytest.mark.parametrize(
+    ("pattern", "fixed"),
+    [("alpha\nbeta", True)]
+    + [(f"alpha{end}beta", False) for end in ("\n", r"\n", r"\x0a", r"\x{0A}", r"\u000A", r"\u{a}", r"\U0000000a")],
+)
 def test_a_pattern_with_a_line_break_matches_across_lines_of_either_kind(
     home: AgentHome, pattern: str, fixed: bool
 ) -> None:
@@ -270,7 +296,47 @@ def test_a_pattern_with_a_line_break_matches_across_lines_of_either_kind(
 
     lines = _content(home, pattern, fixed=fixed)
 
-    assert lines == ["a.txt:1: alpha", "b.txt:1: alpha", "2 matches in 2 files"]
+    assert lines == ["a.txt:1: alpha", "a.txt:2: beta", "b.txt:1: alpha", "b.txt:2: beta", "2 matches in 2 files"]
+
+
+def test_context_surrounds_all_lines_of_a_match(home: AgentHome) -> None:
+    home.put("a.txt", "1\nneedle\nnext\n4\n5\n6\n7\nneedle\nnext\n")
+
+    assert _content(home, "needle\nnext", context=1) == [
+        "a.txt-1- 1",
+        "a.txt:2: needle",
+        "a.txt:3: next",
+        "a.txt-4- 4",
+        "--",
+        "a.txt-7- 7",
+        "a.txt:8: needle",
+        "a.txt:9: next",
+        "2 matches in 1 file",
+    ]
+
+
+def test_matches_that_share_a_line_are_shown_once_and_counted_each(home: AgentHome) -> None:
+    home.put("a.txt", "ab\nab\nab\n")
+
+    assert _content(home, "b\na", context=1) == ["a.txt:1: ab", "a.txt:2: ab", "a.txt:3: ab", "2 matches in 1 file"]
+
+
+def test_of_many_matches_over_lines_ten_are_shown_whole(home: AgentHome) -> None:
+    home.put("a.txt", "a\nb\n" * 12)
+
+    lines = _content(home, "a\nb")
+
+    assert lines[19:] == ["a.txt:20: b", "… 2 more in this file", "12 matches in 1 file (2 matches left out)"]
+
+
+def test_a_match_that_is_longer_than_the_room_is_said_to_go_on(home: AgentHome) -> None:
+    home.put("a.txt", "start\n" + "x\n" * 50 + "end\n")
+
+    answer = home.call("code_search", pattern="start\n(?s:.*)end", mode="content")
+
+    assert answer.text.endswith("a.txt:40: x\n1 match in 1 file (the last lines left out)")
+    assert answer.meta["truncated"] is True
+    assert len(answer.meta["cuts"]) == 2
 
 
 def test_brackets_do_not_hide_a_dollar_from_its_line_end(home: AgentHome) -> None:
@@ -316,6 +382,19 @@ def test_ignore_files_above_home_are_not_read(home: AgentHome) -> None:
 
     assert _files(home, "needle")[0] == "proj/a.txt: 1"
     assert _files(home, "needle", path="proj")[0] == "proj/a.txt: 1"
+
+
+@pytest.mark.parametrize("path", ["made", "made/deep"])
+def test_ignore_files_count_past_a_line_that_is_not_utf_8_and_with_a_byte_order_mark(
+    home: AgentHome, path: str
+) -> None:
+    home.put("made/.gitignore", b"\xef\xbb\xbffirst.txt\n\xff.txt\n/deep/last.txt\n")
+    home.put("made/deep/first.txt", "needle\n")
+    home.put("made/deep/\udcff.txt", "needle\n")
+    home.put("made/deep/last.txt", "needle\n")
+    home.put("made/deep/seen.txt", "needle\n")
+
+    assert _files(home, "needle", path=path) == ["made/deep/seen.txt: 1", "1 match in 1 file"]
 
 
 def test_an_ignored_folder_or_file_can_be_named(home: AgentHome) -> None:
@@ -388,17 +467,29 @@ def test_an_unreadable_file_is_counted_and_fails_nothing(home: AgentHome) -> Non
     home.put("sec\nret.txt", "needle\n", 0o000)
     request = b'{"tool": "code_search", "args": {"pattern": "needle"}}'
 
-    answer = home.run([*_as_an_ordinary_user(home), *home.carried(request)])
+    answer = home.run([*as_an_ordinary_user(home, "code_search"), *home.carried(request)])
 
     assert answer.text == "a.txt: 1\n1 match in 1 file\n[1 file could not be read]"
 
 
-def _as_an_ordinary_user(home: AgentHome) -> list[str]:
-    """guilds-code, started so that file modes count."""
-    if os.geteuid() != 0:
-        return [str(BIN / "guilds-code")]
-    home.let_everybody_in()
-    return [sys.executable, "-c", AS_NOBODY.replace("tools.shell", "tools.code_search")]
+def test_an_unreadable_file_does_not_count_as_searched(home: AgentHome) -> None:
+    home.put("a.txt", "hay\n")
+    home.put("secret.txt", "needle\n", 0o000)
+    request = b'{"tool": "code_search", "args": {"pattern": "needle"}}'
+
+    answer = home.run([*as_an_ordinary_user(home, "code_search"), *home.carried(request)])
+
+    assert answer.text == "no matches for needle in . (1 file searched)\n[1 file could not be read]"
+
+
+@pytest.mark.parametrize("mode", ["files", "content", "symbols"])
+def test_a_named_folder_that_can_not_be_entered_is_counted_and_fails_nothing(home: AgentHome, mode: str) -> None:
+    home.put("closed/a.txt", "needle\n").parent.chmod(0o000)
+    request = b'{"tool": "code_search", "args": {"pattern": "needle", "path": "closed", "mode": "%s"}}' % mode.encode()
+
+    answer = home.run([*as_an_ordinary_user(home, "code_search"), *home.carried(request)])
+
+    assert answer.text == "no matches for needle in closed (0 files searched)\n[1 file could not be read]"
 
 
 def test_no_match_names_pattern_path_and_the_number_of_files(home: AgentHome) -> None:
@@ -462,6 +553,42 @@ def test_the_same_search_gives_the_same_bytes(home: AgentHome) -> None:
     for mode in ("files", "content"):
         answers = {home.call("code_search", pattern="needle", mode=mode, context=1).text for _ in range(5)}
         assert len(answers) == 1
+
+
+def test_mode_symbols_shows_where_a_match_over_lines_begins(home: AgentHome) -> None:
+    home.put("a.py", "def f():\n    needle()\n    x\n")
+
+    assert _symbols(home, "needle\\(\\)\n +x") == [
+        "a.py:1–3  function f  (referenced in 0 files)",
+        "  2: needle()",
+        "1 match in 1 file, in 1 place",
+    ]
+
+
+def test_mode_symbols_shows_a_file_whose_name_is_not_utf_8_outside_any_symbol(home: AgentHome) -> None:
+    home.put("\udcff.py", "def f():\n    needle()\n")
+
+    lines = _symbols(home, "needle")
+
+    assert lines == ["\ufffd.py  (outside any symbol)", "  2: needle()", "1 match in 1 file, in 1 place"]
+
+
+def test_mode_symbols_counts_what_it_can_not_place(home: AgentHome) -> None:
+    home.put("a.py", b"needle\n\0\n")
+
+    assert _symbols(home, "needle") == ["1 match in 1 file, in 0 places (1 match left out)"]
+
+
+def test_mode_symbols_is_truncated_only_when_something_is_left_out(home: AgentHome) -> None:
+    home.put("a.py", "def f():\n    needle\n\n\ndef g():\n    needle\n")
+
+    whole = home.call("code_search", pattern="needle", mode="symbols")
+    part = home.call("code_search", pattern="needle", mode="symbols", limit=1)
+
+    shown = "a.py:1–2  function f  (referenced in 0 files)\n  2: needle"
+    assert (whole.meta["truncated"], whole.meta["cuts"]) == (False, [])
+    assert part.text == f"{shown}\n2 matches in 1 file, in 2 places (1 match left out)"
+    assert (part.meta["truncated"], part.meta["cuts"]) == (True, [len(shown)] * 2)
 
 
 def test_mode_symbols_is_said_to_be_missing_or_answers(home: AgentHome) -> None:

@@ -19,6 +19,7 @@ BRACES_MOST = 1_000
 
 _ANY = "**"
 _SPECIAL = frozenset("*?[\\")
+_MARK = "\ufeff"
 
 
 class Globs:
@@ -84,13 +85,29 @@ def inherited_rules(home: bytes, folder: bytes) -> list[str]:
     while folder != home:
         folder, name = os.path.split(folder)
         below.insert(0, os.fsdecode(name))
-        files = [b".ignore", b".rgignore"]
+        files = [b".ignore"]
         if not in_repository:
             files = [b".git/info/exclude", b".gitignore", *files]
             in_repository = os.path.exists(os.path.join(folder, b".git"))
-        here = [rule for file in files for rule in _read(os.path.join(folder, file))]
+        here = [rule.removeprefix(_MARK) for file in files for rule in _read(os.path.join(folder, file))]
         rules = [seen for rule in here for seen in _seen_from(rule, below)] + rules
     return rules
+
+
+def misread_rules(folder: bytes) -> list[str]:
+    """The rules of a folder's own ignore files that the engine does not read as git does: it stops at a line that is
+    not UTF-8, and takes a byte order mark for a part of the first line."""
+    rules: list[str] = []
+    for file in (b".git/info/exclude", b".gitignore", b".ignore"):
+        own = _read(os.path.join(folder, file))
+        if own and (own[0].startswith(_MARK) or not all(map(_is_utf_8, own))):
+            rules += [seen for rule in own for seen in _seen_from(rule.removeprefix(_MARK), [])]
+    return rules
+
+
+def in_utf_8(rule: str) -> str:
+    """A rule as the engine can read it: a byte that is not UTF-8 stands as any byte that is not ASCII."""
+    return rule if _is_utf_8(rule) else "".join(one if _is_utf_8(one) else "[!\x01-\x7f]" for one in rule)
 
 
 def matches(pattern: str, name: str) -> bool:
@@ -182,6 +199,11 @@ def _read(path: bytes) -> list[str]:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             return []
         return os.fsdecode(opened.read(IGNORE_FILE_MAX_BYTES) or b"").split("\n")
+
+
+def _is_utf_8(text: str) -> bool:
+    """Whether a text decoded by os.fsdecode had no byte that is not UTF-8."""
+    return not any("\udc80" <= letter <= "\udcff" for letter in text)
 
 
 def _split(globs: str) -> list[str]:

@@ -11,7 +11,7 @@ import os
 import sys
 
 from guilds_code.engines.engine_process import EngineProcess
-from guilds_code.engines.ignore_rules import inherited_rules
+from guilds_code.engines.ignore_rules import in_utf_8, inherited_rules, misread_rules
 from guilds_code.file_kinds import LOOKED_AT_BYTES, binary_type
 from guilds_wire.errors import ToolError
 from guilds_wire.schema import invalid_argument
@@ -87,9 +87,13 @@ class Hits:
 
 
 class Line:
-    """A line of a file with hits: `at` is the byte where its first match begins, None for a line of context."""
+    """A line of a file with hits.
 
-    __slots__ = ("at", "hits", "number", "text")
+    `at` is the byte where its first match begins, `begins` how many matches do; a line that a match from a line
+    above goes on in has none. `context`: it lies outside any match.
+    """
+
+    __slots__ = ("at", "begins", "context", "hits", "number", "text")
 
     def __init__(self, hits: Hits, record: bytes) -> None:
         """`record` is `number:column:text`, or `number-text` for context."""
@@ -98,8 +102,10 @@ class Line:
             digits += 1
         self.hits = hits
         self.number = int(record[:digits])
-        self.at: int | None = None
-        if record[digits : digits + 1] == b":":
+        self.context = record[digits : digits + 1] != b":"
+        self.begins = 0 if self.context else 1
+        self.at = 0
+        if not self.context:
             _, column, self.text = record.split(b":", 2)
             self.at = int(column) - 1
         else:
@@ -110,7 +116,8 @@ class Line:
 class Ripgrep:
     """Searches below one folder, or in one file, until `deadline` (time.monotonic()).
 
-    `timed_out` tells that a search was cut short there, `unreadable` how many files the last one could not read.
+    `timed_out` tells that a search was cut short there, `unreadable` how many files and folders the last one could not
+    read.
     Raises ToolError: `unavailable`, `engine_failed`, `invalid_arguments` for the pattern.
     """
 
@@ -143,12 +150,13 @@ class Ripgrep:
             self._scope = _descriptor_path(located.descriptor)
             return
         self._options += [b"--glob=!/" + os.fsencode(name) for name in _kept_apart(home, located.real)]
-        self._rules = inherited_rules(home, located.real)
+        self._rules = inherited_rules(home, located.real) + misread_rules(located.real)
         if globs:
             self._options += [b"--glob=!" + os.fsencode(glob) for glob in globs.excludes]
 
     def counts(self, query: Query, *, ignored: bool = False) -> Iterator[Hits]:
         """Every file with a match, in no order. With `ignored`, ignore files don't count."""
+        self.unreadable = 0
         heads: list[tuple[bytes, bytes]] = []
         for path, count in self._counted([b"--binary", *query.arguments()], [self._scope], ignored=ignored):
             below = self._below(path)
@@ -164,11 +172,14 @@ class Ripgrep:
                 heads.clear()
         yield from self._counted_in_heads(query, heads)
 
-    def lines(self, query: Query, files: list[Hits], most: int, context: int) -> Iterator[Line]:
+    def lines(self, query: Query, files: list[Hits], most: int, context: int, *, whole: bool = False) -> Iterator[Line]:
         """The first `most` matching lines of each file, with `context` lines around, file by file in this order.
 
-        There may be one match more at the end of a file's lines. Of a match over several lines the first is given.
+        There may be one match more at the end of a file's lines. Of a match over several lines all are given, when
+        `whole`, or else the first.
         """
+        if not files:
+            return
         named: dict[bytes, Hits] = {}
         heads: list[int] = []
         try:
@@ -180,16 +191,24 @@ class Ripgrep:
                     named[self._scope + hits.path] = hits
             options = [b"-j1", b"--line-number", b"--column", b"--no-heading", b"--text"]
             options += [b"--max-count=%d" % (most + bool(context)), b"--context=%d" % context]
-            options += [b"--vimgrep"] if query.multiline else []
+            firsts = self._shown([*options, b"--vimgrep", *query.arguments()], [*named], heads)
+            if query.multiline and not whole:
+                yield from (Line(named[path], record) for path, record in firsts)
+                return
+            begun = _beginnings((Line(named[path], record) for path, record in firsts), most) if query.multiline else {}
             for path, record in self._shown([*options, *query.arguments()], [*named], heads):
-                yield Line(named[path], record)
+                line = Line(named[path], record)
+                if query.multiline and not line.context:  # the engine gives the column of the first of its lines
+                    line.at, line.begins = begun.get((line.hits.path, line.number), (0, 0))
+                yield line
         finally:
             for head in heads:
                 os.close(head)
 
     def line_numbers(self, query: Query) -> Iterator[tuple[bytes, list[int]]]:
         """Each text file with a match and the numbers of its matching lines, ascending; the files in no order."""
-        options = [b"--line-number", b"--no-heading", b"--only-matching", b"--replace=", b"--text"]
+        options = [b"--line-number", b"--no-heading", b"--text"]
+        options += [b"--vimgrep"] if query.multiline else [b"--only-matching", b"--replace="]
         path: bytes | None = None
         numbers: list[int] = []
         for name, record in self._shown([*options, *query.arguments()], [self._scope]):
@@ -197,14 +216,15 @@ class Ripgrep:
                 if path is not None and self._is_wanted_text(path):
                     yield self._below(path), numbers
                 path, numbers = name, []
-            number = int(record[:-1])
+            number = int(record.partition(b":")[0])
             if number not in numbers[-1:]:
                 numbers.append(number)
         if path is not None and self._is_wanted_text(path):
             yield self._below(path), numbers
 
     def files(self) -> Iterator[bytes]:
-        """Every file that is searched, in no order."""
+        """Every file that is searched, in no order; also those that can't be read then."""
+        self.unreadable = 0
         if not self._located.is_folder:
             yield b""
             return
@@ -213,6 +233,7 @@ class Ripgrep:
     def files_with(self, text: str) -> Iterator[bytes]:
         """Every file that holds the text, in no order."""
         query = Query(text, fixed=True)
+        self.unreadable = 0
         return self._names([b"--files-with-matches", b"--null", b"--binary", *query.arguments()])
 
     def _names(self, arguments: list[bytes]) -> Iterator[bytes]:
@@ -274,7 +295,7 @@ class Ripgrep:
     ) -> Iterator[bytes]:
         """What the engine prints."""
         rules = [*(self._globs.rules if self._globs else ()), *(() if ignored else self._rules)]
-        rule_file = _memory_file(b"".join(os.fsencode(rule) + b"\n" for rule in rules)) if rules else None
+        rule_file = _memory_file(b"".join(in_utf_8(rule).encode() + b"\n" for rule in rules)) if rules else None
         options = [*self._options, *([b"--no-ignore"] if ignored else [])]
         kept = [*keep]
         if rule_file is not None:
@@ -283,6 +304,9 @@ class Ripgrep:
         folder = self._located.descriptor if self._located.is_folder else None
         if folder is None:
             kept.append(self._located.descriptor)
+        elif not os.access(b".", os.X_OK, dir_fd=folder):  # the engine could not even be started in it
+            self.unreadable = 1
+            return
         try:
             process = EngineProcess(self._program, [*options, *arguments, *paths], folder, kept, self.deadline)
             yield from process.output()
@@ -297,8 +321,9 @@ class Ripgrep:
         if process.timed_out or process.exit_code in (0, 1):
             return
         told = process.errors.decode("utf-8", "replace").strip()
-        self.unreadable = told.count(_UNREADABLE)
-        if process.exit_code == 2 and (self.unreadable or not told):  # what ends a search comes before any file
+        unreadable = told.count(_UNREADABLE)
+        self.unreadable += unreadable
+        if process.exit_code == 2 and (unreadable or not told):  # what ends a search comes before any file
             return
         if process.exit_code == 2 and "regex" in told:
             raise _invalid_pattern(told)
@@ -372,6 +397,25 @@ def _kept_apart(home: bytes, folder: bytes) -> Iterator[str]:
             yield os.fsdecode(path[len(start) :])
 
 
+def _beginnings(lines: Iterable[Line], most: int) -> dict[tuple[bytes, int], tuple[int, int]]:
+    """Where matches begin: by file and line the byte of the first and their number, for `most` lines of a file and one
+    more."""
+    begun: dict[tuple[bytes, int], tuple[int, int]] = {}
+    path, held = b"", 0
+    for line in lines:
+        if line.context:
+            continue
+        if line.hits.path != path:
+            path, held = line.hits.path, 0
+        place = path, line.number
+        if place in begun:
+            begun[place] = begun[place][0], begun[place][1] + 1
+        elif held <= most:
+            begun[place] = line.at, 1
+            held += 1
+    return begun
+
+
 def _descriptor_path(descriptor: int) -> bytes:
     return b"/proc/self/fd/%d" % descriptor
 
@@ -396,7 +440,7 @@ def _for_both_line_ends(pattern: str) -> tuple[str, bool]:
     multiline = negated = False
     depth = at = 0
     while at < len(pattern):
-        letter = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
+        letter = _escape(pattern, at) if pattern[at] == "\\" else pattern[at]
         at += len(letter)
         if letter == "[":
             depth += 1
@@ -408,7 +452,25 @@ def _for_both_line_ends(pattern: str) -> tuple[str, bool]:
             depth -= 1
         elif not depth and letter == "$":
             letter = r"(?:\r?$)"
-        elif letter in ("\n", "\\n") and not (depth and negated):
+        elif _is_line_break(letter) and not (depth and negated):
             letter, multiline = letter if depth else r"(?:\r?\n)", True
         taken.append(letter)
     return "".join(taken), multiline
+
+
+def _escape(pattern: str, at: int) -> str:
+    """The escape that begins here: of a character by its number, as `\\x0A`, or a backslash and what follows it."""
+    digits = {"x": 2, "u": 4, "U": 8}.get(pattern[at + 1 : at + 2], 0)
+    if digits and pattern.startswith("{", at + 2):
+        digits = pattern.find("}", at) - at - 1
+    return pattern[at : at + 2 + max(0, digits)]
+
+
+def _is_line_break(letter: str) -> bool:
+    if letter in ("\n", "\\n"):
+        return True
+    digits = letter[2:].strip("{}")
+    try:
+        return letter[:2] in ("\\x", "\\u", "\\U") and digits.isalnum() and int(digits, 16) == ord("\n")
+    except ValueError:  # the engine will say what is wrong with it
+        return False

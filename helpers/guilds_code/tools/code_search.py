@@ -64,16 +64,15 @@ def code_search(
         told = watch.notes(engine.unreadable, engine.timed_out)
         listing = Listing(call.cap_bytes)
         if not found.files:
-            searched = sum(1 for _ in engine.files())
-            told.insert(
-                0, f"no matches for {quoted(pattern)} in {names.shown(b'')} ({counted(searched, 'file')} searched)"
-            )
+            searched = _searched(engine)
+            where = f" in {names.shown(b'')} ({counted(searched, 'file')} searched)"
+            listing.add_quoting("no matches for ", pattern, where)
             told += _nearby(engine, pattern, fixed=fixed, ignore_case=ignore_case, with_binaries=files_mode)
             if glob and not searched:
-                told.append(f"no file there matches the glob {quoted(glob)}")
+                listing.add_quoting("no file there matches the glob ", glob, "")
             left = ""
         elif mode == "symbols":
-            left = _show_symbols(listing, names, call, engine, query, found)
+            left = _show_symbols(listing, names, call, engine, query, found, min(limit or GROUPS_MOST, GROUPS_MOST))
         elif files_mode:
             left = _show_files(listing, names, found)
         else:
@@ -86,7 +85,7 @@ def code_search(
     meta = {
         "matches": found.matches,
         "files": found.files,
-        "truncated": bool(left) or engine.timed_out,
+        "truncated": listing.truncated or engine.timed_out,
         "engine_ms": watch.milliseconds(),
     }
     return listing.result(told, meta)
@@ -138,8 +137,10 @@ def _show_files(listing: Listing, names: Names, found: _Found) -> str:
     return f" ({counted(found.files - shown, 'file')} left out)"
 
 
-def _show_symbols(listing: Listing, names: Names, call: Call, engine: Ripgrep, query: Query, found: _Found) -> str:
-    """List the first groups of the matches; what to say of those left out."""
+def _show_symbols(
+    listing: Listing, names: Names, call: Call, engine: Ripgrep, query: Query, found: _Found, most: int
+) -> str:
+    """List the first `most` groups of the matches; how many there are, and what to say of those left out."""
     from guilds_code.engines.graph.choose import choose
     from guilds_code.engines.graph.graph import open_graph
     from guilds_code.engines.graph.symbols import grouped
@@ -149,22 +150,30 @@ def _show_symbols(listing: Listing, names: Names, call: Call, engine: Ripgrep, q
     hits = {os.path.join(start, below) if below else start: numbers for below, numbers in engine.line_numbers(query)}
     with open_graph(chosen.root, chosen.home) as graph:
         groups = grouped(graph, ((os.fsdecode(path), numbers) for path, numbers in hits.items()))
-    first = groups[:GROUPS_MOST]
+    first = groups[:most]
     below = {group.path: os.path.relpath(os.fsencode(group.path), start or b".") for group in first}
     below = {path: b"" if name == b"." else name for path, name in below.items()}
     texts = _texts(engine, query, first, below)
     shown = 0
     for group in first:
-        if not listing.add(group.heading(names.shown(below[group.path]))):
+        numbers = group.numbers[:LINES_OF_A_GROUP_MOST]
+        lines = [(f"  {number}: ", *texts.get((group.path, number), ("", []))) for number in numbers]
+        fits = listing.add(group.heading(names.shown(below[group.path])))
+        for line in lines:
+            fits = fits and listing.add(*line)
+            shown += fits
+        if not fits:
             break
-        for number in group.numbers[:LINES_OF_A_GROUP_MOST]:
-            if not listing.add(f"  {number}: ", *texts.get((group.path, number), ("", []))):
-                break
-            shown += 1
-        if len(group.numbers) > LINES_OF_A_GROUP_MOST:
+        more = len(group.numbers) - len(numbers)
+        if more:
             listing.left_out()
-            listing.add(f"  … {len(group.numbers) - LINES_OF_A_GROUP_MOST} more in it")
-    left = found.matches - shown
+            listing.add(f"  … {more} more in it")
+    else:
+        fits = True
+    every = sum(len(group.numbers) for group in groups)
+    left = (every if query.multiline else found.matches) - shown
+    if not fits or len(groups) > most or (left and not listing.truncated):
+        listing.left_out()
     told = f", in {counted(len(groups), 'place')}"
     return f"{told} ({counted(left, 'match', 'matches')} left out)" if left > 0 else told
 
@@ -180,7 +189,7 @@ def _texts(
         key = (paths[line.hits.path], line.number)
         if key in wanted and key not in texts:
             text = line.text.lstrip()
-            texts[key] = clipped(text, max(0, (line.at or 0) - (len(line.text) - len(text))))
+            texts[key] = clipped(text, max(0, line.at - (len(line.text) - len(text))))
     return texts
 
 
@@ -193,35 +202,46 @@ class _Content:
         self._room = most
         self._context = context
         self._shown = 0  # matches so far
+        self._files = 0
         self._begin(None)
 
     def show(self, engine: Ripgrep, query: Query, found: _Found) -> str:
         """Add the lines; what to say of the matches left out."""
-        for line in engine.lines(query, found.first, MATCHES_OF_A_FILE_MOST, self._context):
+        full = False
+        for line in engine.lines(query, found.first, MATCHES_OF_A_FILE_MOST, self._context, whole=True):
             if line.hits is not self._hits:
                 self._finish()
                 self._begin(line.hits)
-            if not self._take(line):
+            full = not self._take(line)
+            if full:
                 break
         self._finish()
         left = found.matches - self._shown
-        return f" ({counted(left, 'match', 'matches')} left out)" if left else ""
+        if full or (left and not self._listing.truncated) or self._files < found.files:
+            self._listing.left_out()
+        if left:
+            return f" ({counted(left, 'match', 'matches')} left out)"
+        return " (the last lines left out)" if full else ""
 
     def _begin(self, hits: Hits | None) -> None:
         self._hits = hits
+        self._files += hits is not None
         self._matches = 0  # in this file
         self._last = 0  # the number of the last line added
         self._until = 0  # the number of the last line that belongs to the last match
+        self._within = False  # whether the last match that began was added
         self._ahead: list[Line] = []  # context of a match that has not come yet
 
     def _take(self, line: Line) -> bool:
         """List a line, or hold it until its match comes; False when there is no more room."""
-        if line.at is None:
+        if line.context:
             if line.number <= self._until:
                 return self._add(line)
             self._ahead.append(line)
             return True
-        if self._matches == MATCHES_OF_A_FILE_MOST:
+        if line.begins:
+            self._within = self._matches < MATCHES_OF_A_FILE_MOST
+        if not self._within:
             self._until = 0
             return True
         if self._room <= len(self._ahead):
@@ -232,7 +252,7 @@ class _Content:
         self._ahead.clear()
         if not self._add(line):
             return False
-        self._matches += 1
+        self._matches += line.begins
         self._until = line.number + self._context
         return True
 
@@ -241,8 +261,8 @@ class _Content:
             return False
         if self._context and self._last and line.number > self._last + 1 and not self._listing.add("--"):
             return False
-        mark = "-" if line.at is None else ":"
-        text, cuts = clipped(line.text, line.at or 0)
+        mark = "-" if line.context else ":"
+        text, cuts = clipped(line.text, line.at)
         if not self._listing.add(f"{self._names.shown(line.hits.path)}{mark}{line.number}{mark} ", text, cuts):
             return False
         self._room -= 1
@@ -258,6 +278,13 @@ class _Content:
         if more > 0 and self._matches:
             self._listing.left_out()
             self._listing.add(f"… {more} more in this file")
+
+
+def _searched(engine: Ripgrep) -> int:
+    """How many files the last search, of counts, could read."""
+    unreadable = engine.unreadable
+    listed = sum(1 for _ in engine.files())
+    return max(0, listed - (unreadable - engine.unreadable))  # a folder that can't be read counts both times
 
 
 def _nearby(engine: Ripgrep, pattern: str, *, fixed: bool, ignore_case: bool, with_binaries: bool) -> list[str]:
