@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from guilds_code.engines.ast_grep import LANGUAGES, required_words
 from tests.agent_home import BIN, AgentHome
+from tests.search.ordinary_user import as_an_ordinary_user
 
 SAMPLES = {
     "bash": ("a.sh", "echo hi there\n", "echo $A there", "1: echo hi there"),
@@ -216,6 +217,59 @@ def test_no_match_says_what_there_is_no_file_of_or_what_was_ruled_out(home: Agen
         "[1 file skipped: not UTF-8 text]",
     ]
     assert _lines(home, "$A == $B")[0] == "no matches for $A == $B in . (1 file parsed)"
+
+
+def test_why_a_file_was_not_parsed_is_told_apart(home: AgentHome) -> None:
+    home.put("utf16.py", "absent(1)\n".encode("utf-16"))
+    home.put("nul.py", b"# \0\nabsent(1)\n")
+    home.put("other.py", "print(1)\n")
+
+    assert _lines(home, "absent($A)") == [
+        "no matches for absent($A) in . (0 files parsed)",
+        "[1 file without the word absent ruled out unparsed]",
+        "[1 file skipped: not UTF-8 text]",
+        "[1 file skipped: binary, with a NUL byte]",
+    ]
+
+
+def test_no_word_is_called_missing_that_is_there(home: AgentHome) -> None:
+    home.put("a.py", "first()\nsecond()\n")
+
+    assert _lines(home, "first()\nsecond()") == [
+        "no matches for 'first()\\nsecond()' in . (0 files parsed)",
+        "pattern does not parse as python: it is more than one statement or expression; search for one at a time",
+    ]
+    assert _lines(home, "second(absent)")[1] == "[1 file without the word absent ruled out unparsed]"
+    assert _lines(home, "second(no)")[1] == "[1 file ruled out unparsed: without one of the words second, no]"
+
+
+@pytest.mark.parametrize("path", ["closed", "closed.py"])
+def test_what_can_not_be_read_is_counted_and_fails_nothing(home: AgentHome, path: str) -> None:
+    home.put("closed/a.py", "print(1)\n").parent.chmod(0o000)
+    home.put("closed.py", "print(1)\n", 0o000)
+    request = b'{"tool": "code_match", "args": {"pattern": "print($A)", "path": "%s"}}' % path.encode()
+
+    answer = home.run([*as_an_ordinary_user(home, "code_match"), *home.carried(request)])
+
+    assert answer.text.startswith(f"no matches for print($A) in {path} (0 files parsed)\n")
+    assert answer.text.endswith("[1 file could not be read]")
+    assert "word" not in answer.text
+
+
+def test_three_dollars_stand_for_anything_and_are_no_syntax_error(home: AgentHome) -> None:
+    home.put("a.py", "load(1, 2)\n")
+    home.put("a.go", "package a\n\nfunc f() {\n\tload(1, 2)\n}\n")
+
+    assert _lines(home, "load($$$)") == ["a.go:4: load(1, 2)", "a.py:1: load(1, 2)", "2 matches in 2 files"]
+
+
+def test_a_long_pattern_is_clipped_with_a_cut(home: AgentHome) -> None:
+    home.put("a.py", "print(1)\n")
+
+    answer = home.call("code_match", pattern="q" * 300)
+
+    assert answer.text.count("…") == 1
+    assert answer.meta["cuts"] == [answer.text.index("…"), answer.text.index("…") + 1]
 
 
 def test_a_file_that_is_too_large_is_skipped_and_that_is_said(home: AgentHome) -> None:

@@ -12,7 +12,7 @@ import time
 
 from guilds_code.hits import clipped
 from guilds_wire import lean
-from guilds_wire.errors import ToolError, quoted
+from guilds_wire.errors import VALUE_MAX_CHARACTERS, ToolError, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +32,11 @@ OVERTIME_SECONDS = 2.0
 """How long one file may take past the deadline before its process is ended."""
 SIGKILL = 9
 
+REASONS = ("lacking", "not_utf_8", "binary", "unreadable", "large")
+"""Why a file is not parsed: it lacks a word, is text in another encoding, holds a NUL byte, can't be read, or is over
+FILE_MAX_BYTES."""
+
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _HERE = "\0"
 
 
@@ -144,23 +149,23 @@ class Reading:
             self.rule, self.problem, self.inside = rule, "", language.context.replace(_HERE, "…")
         elif errors:
             near = errors[0].strip().replace("µ", "$") if language.stand_in in "$µ" else pattern
-            self.doubt = f"syntax error at {quoted(near or pattern)}"
+            near = near or pattern
+            self.doubt = "syntax error" + (f" at {quoted(near)}" if len(near) <= VALUE_MAX_CHARACTERS else "")
 
 
 class Found:
     """What a search found. `shown` holds `(index of the file, line, text, cuts in it, lines that follow)`.
 
-    `skipped` counts files that are not UTF-8 text, `large` those over FILE_MAX_BYTES. `timed_out`: not all was seen.
+    `passed_over` counts the files that were not parsed, by the reason: one of REASONS. `timed_out`: not all was seen.
     """
 
-    __slots__ = ("by_file", "large", "parsed", "shown", "skipped", "timed_out")
+    __slots__ = ("by_file", "parsed", "passed_over", "shown", "timed_out")
 
     def __init__(self) -> None:
         self.by_file: dict[int, int] = {}
         self.shown: list[tuple[int, int, str, list[int], int]] = []
         self.parsed = 0
-        self.skipped = 0
-        self.large = 0
+        self.passed_over = dict.fromkeys(REASONS, 0)
         self.timed_out = False
 
     @property
@@ -172,8 +177,8 @@ class Found:
         self.by_file |= other.by_file
         self.shown = sorted(self.shown + other.shown)[:most]
         self.parsed = max(self.parsed, other.parsed)
-        self.skipped = max(self.skipped, other.skipped)
-        self.large = max(self.large, other.large)
+        for reason, number in other.passed_over.items():
+            self.passed_over[reason] = max(self.passed_over[reason], number)
         self.timed_out = self.timed_out or other.timed_out
 
     def add(self, line: bytes) -> None:
@@ -181,8 +186,8 @@ class Found:
         record = lean.loads(line.decode())
         if isinstance(record, dict):
             self.parsed += record["parsed"]
-            self.skipped += record["skipped"]
-            self.large += record["large"]
+            for reason in REASONS:
+                self.passed_over[reason] += record[reason]
             self.timed_out = self.timed_out or record["late"]
         else:
             index, count, *shown = record
@@ -288,7 +293,7 @@ class _Worker:
         self._lines: list[str] = []
         self._held = 0
         self._flushed = time.monotonic()
-        self._numbers: dict[str, Any] = {"parsed": 0, "skipped": 0, "large": 0, "late": False}
+        self._numbers: dict[str, Any] = {"parsed": 0, "late": False, **dict.fromkeys(REASONS, 0)}
 
     def work(self, shares: int) -> None:
         size = _share_size(len(self._task.files))
@@ -301,8 +306,10 @@ class _Worker:
                     break
                 if self._held > FLUSH_BYTES or (self._held and now - self._flushed > FLUSH_SECONDS):
                     self._flush(now)
-                text = self._text(path)
-                if text is not None:
+                text, reason = self._text(path)
+                if reason:
+                    self._numbers[reason] += 1
+                else:
                     self._match(index, text, language, rule)
         self._put(lean.dumps(self._numbers))
         self._flush(0)
@@ -315,26 +322,24 @@ class _Worker:
             self._room -= len(shown)
             self._put(lean.dumps([index, len(nodes), *shown]))
 
-    def _text(self, path: bytes) -> str | None:
-        """The text of a file that may match; None for another."""
+    def _text(self, path: bytes) -> tuple[str, str]:
+        """The text of a file that may match; or why it is passed over."""
         try:
             content = _content(self._task.descriptor, path)
         except OSError:  # it has gone, or can't be read
-            self._numbers["skipped"] += 1
-            return None
+            return "", "unreadable"
         if content is None:
-            self._numbers["large"] += 1
-            return None
+            return "", "large"
+        if content.startswith(_UTF_16):
+            return "", "not_utf_8"
         if not all(word in content for word in self._task.words):
-            return None
+            return "", "lacking"
+        if b"\0" in content:
+            return "", "binary"
         try:
-            text = content.removeprefix(b"\xef\xbb\xbf").decode()
+            return content.removeprefix(b"\xef\xbb\xbf").decode(), ""
         except UnicodeDecodeError:
-            text = "\0"
-        if "\0" in text:
-            self._numbers["skipped"] += 1
-            return None
-        return text
+            return "", "not_utf_8"
 
     def _put(self, line: str) -> None:
         self._lines.append(line)
@@ -415,11 +420,14 @@ def _in_context(pattern: str, language: Language) -> Any:
 
 
 def _with_stand_ins(pattern: str, language: Language) -> str:
-    """The pattern as the library parses it: a metavariable as a name."""
-    return "".join(
-        language.stand_in
-        if letter == "$"
-        and (pattern[at + 1 :].lstrip("$")[:1].isupper() or pattern[at + 1 :].lstrip("$")[:1] in ("_", ""))
-        else letter
-        for at, letter in enumerate(pattern)
-    )
+    """The pattern as the library parses it: a metavariable, or `$$$` by itself, as a name."""
+    taken: list[str] = []
+    dollars = 0
+    for letter in [*pattern, ""]:
+        if letter == "$":
+            dollars += 1
+            continue
+        named = dollars == 3 or letter == "_" or "A" <= letter <= "Z"
+        taken.append((language.stand_in if named else "$") * dollars + letter)
+        dollars = 0
+    return "".join(taken)

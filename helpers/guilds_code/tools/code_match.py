@@ -7,7 +7,7 @@ from guilds_code.engines.ast_grep import LANGUAGES, Found, Language, Reading
 from guilds_code.engines.ignore_rules import Endings
 from guilds_code.engines.ripgrep import Ripgrep
 from guilds_code.hits import Listing, Names, Watch, counted, totals
-from guilds_wire.errors import quoted
+from guilds_wire.errors import VALUE_MAX_CHARACTERS, quoted
 from guilds_wire.schema import invalid_argument
 
 TYPE_CHECKING = False
@@ -54,14 +54,18 @@ class _Search:
         self._files: list[tuple[bytes, Language]] = []
         self._found = Found()
         self._as_calls: dict[str, Any] = {}
+        self._sifted = False  # whether files without the first word were left out
+        self._unreadable = 0
 
     def run(self, limit: int) -> None:
         """Find the files that may match, and match them."""
         if not self._located.is_folder:
             self._files = [(b"", self._language_of_file())]
         elif not (self._named and self._reading(self._named).problem):
-            may_match = self._engine.files_with(self._words[0]) if self._words else self._engine.files()
+            self._sifted = bool(self._words)
+            may_match = self._engine.files_with(self._words[0]) if self._sifted else self._engine.files()
             self._files = self._with_languages(may_match)
+            self._unreadable = self._engine.unreadable
         readings = self._readings_of(self._files)
         self._match(limit, {name: one.rule for name, one in readings.items() if not one.problem})
         matched = {self._files[index][1].name for index in self._found.by_file}
@@ -87,17 +91,19 @@ class _Search:
         told = [totals(found.matches, len(found.by_file)) + (f" ({left} left out)" if left else "")]
         if not found.matches:
             where = names.shown(b"")
-            told = [f"no matches for {quoted(self._pattern)} in {where} ({counted(found.parsed, 'file')} parsed)"]
-            told += self._why_nothing(where)
+            tail = f" in {where} ({counted(found.parsed, 'file')} parsed)"
+            listing.add_quoting("no matches for ", self._pattern, tail)
+            told = self._why_nothing(where)
         meta = {
             "matches": found.matches,
             "files": len(found.by_file),
             "languages": sorted(name for name, one in self._readings.items() if not one.problem),
-            "truncated": bool(left) or timed_out,
+            "truncated": listing.truncated or timed_out,
             "engine_ms": self._watch.milliseconds(),
         }
         told += [*self._about_the_pattern(), *self._about_files()]
-        return listing.result([*told, *self._watch.notes(self._engine.unreadable, timed_out)], meta)
+        unreadable = self._unreadable + found.passed_over["unreadable"]
+        return listing.result([*told, *self._watch.notes(unreadable, timed_out)], meta)
 
     def _match(self, limit: int, rules: dict[str, Any]) -> None:
         files = [
@@ -133,17 +139,31 @@ class _Search:
         told = []
         every = self._with_languages(self._engine.files()) if self._located.is_folder else self._files
         self._readings_of(every)
-        unparsed = len(every) - self._found.parsed - self._found.skipped - self._found.large
         if not every:
             kind = f"{self._named.name} file" if self._named else "file in a language that can be parsed"
             told.append(f"there is no {kind} under {where}")
-        elif self._words and unparsed and not self._found.timed_out:
-            word = self._words[0] if self._located.is_folder else " or ".join(self._words)
-            told.append(f"[{counted(unparsed, 'file')} without the word {quoted(word)} ruled out unparsed]")
+        elif not self._found.timed_out and not self._engine.timed_out:
+            told += self._about_words(len(every))
         name = _lower_case_metavariable(self._pattern)
         if name and not set(self._readings) <= set(_NAMES_WITH_A_DOLLAR):
             told.append(f"`${name}` is no metavariable: those are in upper case, as `${name.upper()}`")
         return told
+
+    def _about_words(self, every: int) -> list[str]:
+        """How many of all files were not parsed since they lack a word; the engine has just listed them."""
+        lacking = self._found.passed_over["lacking"]
+        sifted = 0
+        if self._sifted:  # a folder that can't be read counts in both of the engine's runs
+            sifted = max(0, every - len(self._files) - (self._unreadable - self._engine.unreadable))
+        if not sifted + lacking:
+            return []
+        ruled_out = counted(sifted + lacking, "file")
+        words = ", ".join(self._words)
+        if len(words) > VALUE_MAX_CHARACTERS:
+            return [f"[{ruled_out} ruled out unparsed: without a word of the pattern]"]
+        if not lacking or len(self._words) == 1:
+            return [f"[{ruled_out} without the word {quoted(self._words[0])} ruled out unparsed]"]
+        return [f"[{ruled_out} ruled out unparsed: without one of the words {quoted(words)}]"]
 
     def _about_the_pattern(self) -> list[str]:
         """In which languages it does not parse, and where it was read in another way than it stands."""
@@ -162,13 +182,13 @@ class _Search:
         return told
 
     def _about_files(self) -> list[str]:
-        told = []
-        if self._found.skipped:
-            told.append(f"[{counted(self._found.skipped, 'file')} skipped: not UTF-8 text]")
-        if self._found.large:
-            most = ast_grep.FILE_MAX_BYTES // 1_000_000
-            told.append(f"[{counted(self._found.large, 'file')} skipped: over {most} MB]")
-        return told
+        told = {
+            "not_utf_8": "not UTF-8 text",
+            "binary": "binary, with a NUL byte",
+            "large": f"over {ast_grep.FILE_MAX_BYTES // 1_000_000} MB",
+        }
+        numbers = self._found.passed_over
+        return [f"[{counted(numbers[one], 'file')} skipped: {why}]" for one, why in told.items() if numbers[one]]
 
 
 def _language(name: str) -> Language:
