@@ -176,7 +176,7 @@ class Ripgrep:
         """The first `most` matching lines of each file, with `context` lines around, file by file in this order.
 
         There may be one match more at the end of a file's lines. Of a match over several lines all are given, when
-        `whole`, or else the first.
+        `whole`, with no telling where it begins, or else the first.
         """
         if not files:
             return
@@ -191,19 +191,31 @@ class Ripgrep:
                     named[self._scope + hits.path] = hits
             options = [b"-j1", b"--line-number", b"--column", b"--no-heading", b"--text"]
             options += [b"--max-count=%d" % (most + bool(context)), b"--context=%d" % context]
-            firsts = self._shown([*options, b"--vimgrep", *query.arguments()], [*named], heads)
-            if query.multiline and not whole:
-                yield from (Line(named[path], record) for path, record in firsts)
-                return
-            begun = _beginnings((Line(named[path], record) for path, record in firsts), most) if query.multiline else {}
+            options += [b"--vimgrep"] if query.multiline and not whole else []
             for path, record in self._shown([*options, *query.arguments()], [*named], heads):
-                line = Line(named[path], record)
-                if query.multiline and not line.context:  # the engine gives the column of the first of its lines
-                    line.at, line.begins = begun.get((line.hits.path, line.number), (0, 0))
-                yield line
+                yield Line(named[path], record)
         finally:
             for head in heads:
                 os.close(head)
+
+    def whole_matches(self, query: Query, files: list[Hits], most: int, context: int) -> Iterator[Line]:
+        """As `lines`, with all lines of a match over several, and where each begins.
+
+        The engine takes the square of the time for the beginnings of matches that follow each other line on line:
+        each file is left after its first ones.
+        """
+        if not query.multiline:
+            yield from self.lines(query, files, most, context)
+            return
+        for hits in files:
+            begun = _beginnings(self.lines(query, [hits], most, 0), most)
+            last = max(begun) if len(begun) > most else 0
+            for line in self.lines(query, [hits], most, context, whole=True):
+                if not line.context:
+                    line.at, line.begins = begun.get(line.number, (0, 0))
+                yield line
+                if line.number == last:
+                    break
 
     def line_numbers(self, query: Query) -> Iterator[tuple[bytes, list[int]]]:
         """Each text file with a match and the numbers of its matching lines, ascending; the files in no order."""
@@ -397,22 +409,15 @@ def _kept_apart(home: bytes, folder: bytes) -> Iterator[str]:
             yield os.fsdecode(path[len(start) :])
 
 
-def _beginnings(lines: Iterable[Line], most: int) -> dict[tuple[bytes, int], tuple[int, int]]:
-    """Where matches begin: by file and line the byte of the first and their number, for `most` lines of a file and one
-    more."""
-    begun: dict[tuple[bytes, int], tuple[int, int]] = {}
-    path, held = b"", 0
+def _beginnings(lines: Iterable[Line], most: int) -> dict[int, tuple[int, int]]:
+    """The lines of a file where its first `most` matches begin and one more, with the byte of the first in each and
+    their number."""
+    begun: dict[int, tuple[int, int]] = {}
     for line in lines:
-        if line.context:
-            continue
-        if line.hits.path != path:
-            path, held = line.hits.path, 0
-        place = path, line.number
-        if place in begun:
-            begun[place] = begun[place][0], begun[place][1] + 1
-        elif held <= most:
-            begun[place] = line.at, 1
-            held += 1
+        if len(begun) > most and line.number not in begun:
+            break
+        at, number = begun.get(line.number, (line.at, 0))
+        begun[line.number] = at, number + 1
     return begun
 
 

@@ -208,7 +208,7 @@ class _Content:
     def show(self, engine: Ripgrep, query: Query, found: _Found) -> str:
         """Add the lines; what to say of the matches left out."""
         full = False
-        for line in engine.lines(query, found.first, MATCHES_OF_A_FILE_MOST, self._context, whole=True):
+        for line in engine.whole_matches(query, found.first, MATCHES_OF_A_FILE_MOST, self._context):
             if line.hits is not self._hits:
                 self._finish()
                 self._begin(line.hits)
