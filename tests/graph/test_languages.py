@@ -108,6 +108,55 @@ def test_python_a_local_name_that_is_bound_again_is_what_it_was_bound_to_last(re
     }
 
 
+def test_python_a_foreign_base_may_hide_what_comes_after_it(repository: Repository) -> None:
+    repository.put(
+        {
+            "a.py": (
+                "import threading\nfrom abc import ABC\n\n\nclass Mix:\n    def start(self): pass\n\n\n"
+                "class Behind(threading.Thread, Mix):\n    def go(self): self.start()\n\n\n"
+                "class Before(Mix, threading.Thread):\n    def go(self): self.start()\n\n\n"
+                "class Deep(Behind):\n    def went(self): self.start()\n\n\n"
+                "class Plain(ABC, Mix):\n    def go(self): self.start()\n"
+            )
+        }
+    )
+
+    assert repository.calls() == {("a.Before.go", "a.Mix.start"), ("a.Plain.go", "a.Mix.start")}
+    assert "Behind.go" in repository.callers("Mix.start").text.partition("possible (name only)")[2]
+
+
+def test_java_a_foreign_superclass_may_hide_the_methods_around_a_class(repository: Repository) -> None:
+    repository.put(
+        {
+            "p/B.java": (
+                "package p;\nclass B {\n void size() {}\n"
+                " class In extends java.util.ArrayList<B> { void hidden() { size(); } }\n"
+                " class Own implements Runnable { public void run() { size(); } }\n"
+                " void later() { new Thread() { public void run() { size(); } }; }\n}\n"
+            )
+        }
+    )
+
+    assert {caller for caller, callee in repository.calls() if callee == "B.B.size"} >= {"B.B.Own.run"}
+    assert "In.hidden" not in {caller.partition(".B.")[2] for caller, _ in repository.calls()}
+    assert "hidden" in repository.callers("B.size").text.partition("possible (name only)")[2]
+
+
+def test_python_a_star_import_takes_public_names_and_the_last_one_wins(repository: Repository) -> None:
+    repository.put(
+        {
+            "a.py": "from b import *\nfrom c import *\n\n\ndef t():\n    f(g(_h(both(more()))))\n",
+            "b.py": (
+                "__all__ = ['f', 'both']\n__all__ += ('more',)\n\n\n"
+                "def f(): pass\ndef g(): pass\ndef both(): pass\ndef more(): pass\n"
+            ),
+            "c.py": "def _h(): pass\ndef both(): pass\n",
+        }
+    )
+
+    assert repository.calls() == {("a.t", "b.f"), ("a.t", "c.both"), ("a.t", "b.more")}
+
+
 def test_python_with_properties_loops_and_isinstance_give_types(repository: Repository) -> None:
     repository.put(
         {

@@ -61,6 +61,10 @@ class Resolver:
     """The method that makes an instance callable."""
     CLASS_SCOPES = False
     """Whether bare names reach the members of the classes around them."""
+    EMPTY_BASES: frozenset[str] = frozenset()
+    """Foreign bases that have no members which matter."""
+    LOOSE = "a"
+    """The forms of expressions whose calls are kept by name when it can't be told what they lead to."""
     ITERATE: tuple[str, ...] = ()
     INDEX: tuple[str, ...] = ()
     CONSTRUCTORS: tuple[str, ...] = ()
@@ -118,8 +122,9 @@ class Resolver:
                     lines = found.setdefault((source, target_path, target, related), [])
                     if line not in lines:
                         lines.append(line)
-            elif relation == "calls" and targets is None and expression[0] == "a":
-                lines = loose.setdefault((source, expression[2].partition("(")[0]), [])
+            elif relation == "calls" and targets is None and expression[0] in self.LOOSE:
+                name = expression[2] if expression[0] == "a" else expression[1]
+                lines = loose.setdefault((source, name.partition("(")[0]), [])
                 if line not in lines:
                     lines.append(line)
         for number, definition in enumerate(facts.defs):
@@ -505,11 +510,12 @@ class Resolver:
 
     def _class_member(self, path: str, number: int, name: str, skipped: int) -> Value | None:
         classes, foreign = self.ancestors(path, number)
+        behind = self.behind_foreign(path, number)
         bound = False
         for owner_path, owner in classes[skipped:]:
             value = self.own_member(owner_path, owner, name)
             if value is not None and value != UNKNOWN:
-                return value
+                return UNKNOWN if (owner_path, owner) in behind else value
             bound = bound or value is not None
         if bound:
             return UNKNOWN
@@ -534,19 +540,35 @@ class Resolver:
         found = self.once(key, self._ancestors, path, number)
         return (list(found[0]), found[1]) if found is not None else ([(path, number)], True)
 
+    def behind_foreign(self, path: str, number: int) -> frozenset[Target]:
+        """Those of its ancestors that come after a base which we can't see into, and which may have any member."""
+        found = self.once(("h", path, number), self._ancestors, path, number)
+        return found[2] if found is not None else frozenset()
+
     def _ancestors(self, path: str, number: int) -> Value | None:
         order: list[Target] = [(path, number)]
-        foreign = False
-        for expression, _, scope in self.facts(path).bases.get(number, ()):
+        foreign = hiding = False
+        behind: set[Target] = set()
+        for expression, relation, scope in self.facts(path).bases.get(number, ()):
             base = self.base_class(path, scope, expression)
             for part in base[1] if base is not None and base[0] == "any" else (base,):
                 if part is None or part[0] not in ("cls", "inst"):
                     foreign = True
+                    hiding = hiding or (relation == "inherits" and expression[-1] not in self.EMPTY_BASES)
                 elif (part[1], part[2]) != (path, number):
                     above, unknown = self.ancestors(part[1], part[2])
                     foreign = foreign or unknown
                     order = [owner for owner in order if owner not in above] + above
-        return (tuple(order), foreign)
+                    if hiding:
+                        behind.update(above)
+                    behind |= self.behind_foreign(part[1], part[2])
+                    hiding = hiding or self.hides(part[1], part[2])
+        return (tuple(order), foreign, frozenset(behind), hiding)
+
+    def hides(self, path: str, number: int) -> bool:
+        """Whether a class may have any member, from a base which we can't see into."""
+        found = self.once(("h", path, number), self._ancestors, path, number)
+        return found is not None and found[3]
 
     def base_class(self, path: str, scope: int, expression: Expression) -> Value | None:
         """What a base stands for."""

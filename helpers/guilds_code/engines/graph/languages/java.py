@@ -6,7 +6,7 @@ by the number of arguments). Type arguments of methods are not inferred.
 
 from __future__ import annotations
 
-from guilds_code.engines.graph.facts import KIND, PARENT, SCOPE
+from guilds_code.engines.graph.facts import KIND, NAME, PARENT, SCOPE
 from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, one_line
 from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, Resolver, plain
 
@@ -566,6 +566,8 @@ class Semantics(Resolver):
     """Packages, imports, members by name and number of arguments, and the collections."""
 
     CLASS_SCOPES = True
+    LOOSE = "an"
+    EMPTY_BASES = frozenset(("Object", "Record", "Enum"))
 
     def prepare(self) -> None:
         self.by_package: dict[str, list[str]] = {}
@@ -638,6 +640,9 @@ class Semantics(Resolver):
                 value = self.member(("inst", path, definition, ()), name)
                 if value is not None and value != EXTERNAL:
                     return value
+                anonymous = facts.defs[definition][NAME].startswith("(")  # mostly of an interface, which hides nothing
+                if slash and not anonymous and self.hides(path, definition):
+                    return UNKNOWN  # a foreign superclass may have it, and would go before what stands around
             scope = parent
         if slash:  # a static import names the method alone
             imported = facts.names[0].get(method.removesuffix("()"))

@@ -47,6 +47,10 @@ _SILENT = frozenset(
 )  # fmt: skip
 
 
+OPEN = ("all", "*")
+"""What `__all__` is when no literal says it."""
+
+
 def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
     """The facts of one module."""
     import tree_sitter_python
@@ -264,6 +268,8 @@ class _Python(Walk):
                 binding = ("t", declared)
         home = self.base(scope)
         around = self.current
+        if scope == 0 and self.text(left) == "__all__":
+            self.listed(right)
         if left.type == "identifier" and self.facts.scopes[home][2] in "mc":
             name = self.text(left)
             if name not in self.facts.names[home]:
@@ -353,7 +359,17 @@ class _Python(Walk):
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         if left is not None and left.type == "identifier":
             self.bind(self.base(scope), self.text(left), ("?",))
+            if scope == 0 and self.text(left) == "__all__":
+                self.listed(right)
         self.visit_all([n for n in (left, right) if n is not None], scope)
+
+    def listed(self, node: Node | None) -> None:
+        """Names that are put into `__all__`; with any that no literal gives it counts as open."""
+        parts = node.named_children if node is not None and node.type in ("list", "tuple") else []
+        names = tuple(self.text(part).strip("\"'") for part in parts if part.type == "string")
+        before = self.facts.exports.get("__all__", ("all",))
+        known = len(names) == len(parts) and node is not None and node.type in ("list", "tuple")
+        self.facts.exports["__all__"] = (*before, *names) if known and before != OPEN else OPEN
 
     def named_expression(self, node: Node, scope: int) -> None:
         named, value = node.child_by_field_name("name"), node.child_by_field_name("value")
@@ -513,6 +529,8 @@ class _Python(Walk):
         function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
         if function is not None:
             self.reference(function, scope, "calls")
+            if scope == 0 and function.type == "attribute" and self.text(function).startswith("__all__."):
+                self.listed(None)
         if arguments is not None:
             self.visit_all(arguments.named_children, scope)
 
@@ -802,6 +820,7 @@ class Semantics(Resolver):
     """Imports, `self`, properties, protocols and pytest fixtures of Python."""
 
     CALL = "__call__"
+    EMPTY_BASES = frozenset(("object", "ABC", "Generic", "Protocol"))
     ITERATE = ("__iter__", "__aiter__", "__next__", "__anext__")
     INDEX = ("__getitem__", "__class_getitem__")
 
@@ -919,14 +938,19 @@ class Semantics(Resolver):
 
     def starred(self, path: str, name: str) -> Value | None:
         foreign = False
-        for module in self.facts(path).stars:
+        for module in reversed(self.facts(path).stars):
             found = self.module(path, module)
-            if found is not None and found[0] == "mod" and found[1] != path:
+            if found is not None and found[0] == "mod" and found[1] != path and self.is_public(found[1], name):
                 value = self.member(found, name)
                 if value is not None:
                     return value
             foreign = foreign or found == EXTERNAL
         return EXTERNAL if foreign else None
+
+    def is_public(self, path: str, name: str) -> bool:
+        """Whether a star import of a module takes a name: what `__all__` lists, else all without an underscore."""
+        listed = self.facts(path).exports.get("__all__")
+        return not name.startswith("_") if listed is None else name in listed[1:] or listed == OPEN
 
     def package_member(self, key: str, name: str) -> Value | None:
         self.keys.add(name)
