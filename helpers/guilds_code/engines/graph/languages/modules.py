@@ -84,7 +84,10 @@ class Modules:
         if name not in self._packages:
             return None
         folder, package = self._packages[name]
-        targets = _targets(package.get("exports"), f"./{inner}" if inner else ".")
+        exports = package.get("exports")
+        targets = _targets(exports, f"./{inner}" if inner else ".")
+        if exports is not None and not targets:
+            return None  # what `exports` does not list is closed, whatever `main` says
         if not inner:
             targets += [
                 package[key] for key in ("source", "module", "main", "types") if isinstance(package.get(key), str)
@@ -175,8 +178,9 @@ def _targets(exports: Any, wanted: str) -> list[str]:
         return []
     if wanted in exports:
         return _flat(exports[wanted])
-    for pattern, target in exports.items():
-        rest = _matched(pattern, wanted) if "*" in pattern else None
+    patterns = [pattern for pattern in exports if "*" in pattern]
+    for pattern in sorted(patterns, key=lambda pattern: (-pattern.index("*"), -len(pattern))):  # as Node compares keys
+        rest, target = _matched(pattern, wanted), exports[pattern]
         if rest is not None:
             return [found.replace("*", rest) for found in _flat(target)]
     return []

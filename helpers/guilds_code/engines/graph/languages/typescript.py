@@ -1148,6 +1148,12 @@ class Semantics(Resolver):
         whole = self.facts(found).exports.get("=")
         return self.evaluate(found, 0, whole[1]) if whole is not None else ("mod", found)
 
+    def targets(self, path: str, scope: int, expression: Expression) -> list[tuple[str, int]] | None:
+        found = super().targets(path, scope, expression)
+        if not found and expression[0] == "import" and expression[2] is not None:  # an interface or a type alias
+            return self.targets_of(self.imported(path, expression[1], f":{expression[2]}"))
+        return found
+
     def module_member(self, path: str, name: str) -> Value | None:
         facts = self.facts(path)
         bare = name.lstrip(":")
