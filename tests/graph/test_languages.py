@@ -402,3 +402,67 @@ def test_each_broad_language_gives_its_symbols_and_the_calls_within_a_file(repos
 
     assert stays == {"cpp", "cs", "php", "rb", "kt", "swift", "scala", "ex", "lua", "dart", "zig", "sh"}
     assert goes == stays
+
+
+def test_typescript_the_import_of_a_type_is_an_import(repository: Repository) -> None:
+    repository.put(
+        {
+            "a.ts": "export interface I { go(): void }\nexport type T = string\nexport class C {}\n",
+            "b.ts": "import { I, T, C } from './a'\n",
+        }
+    )
+
+    assert repository.related("imports") == {("b.ts", "a.I"), ("b.ts", "a.T"), ("b.ts", "a.C")}
+
+
+def test_typescript_package_exports_close_what_they_do_not_list(repository: Repository) -> None:
+    repository.put(
+        {
+            "package.json": '{"workspaces": ["p"]}',
+            "p/package.json": '{"name": "p", "exports": {".": "./b.js", "./*": "./*.js", "./in/*": null, "./s": null}}',
+            "p/b.js": "export function b() {}\n",
+            "p/o.js": "export function o() {}\n",
+            "p/s.js": "export function s() {}\n",
+            "p/in/c.js": "export function c() {}\n",
+            "m.js": (
+                "import { b } from 'p'\nimport { o } from 'p/o'\nimport { s } from 'p/s'\nimport { c } from 'p/in/c'\n"
+                "b(); o(); s(); c()\n"
+            ),
+        }
+    )
+
+    assert repository.calls() == {("m.js", "b.b"), ("m.js", "o.o")}
+
+
+def test_rust_super_leads_out_of_files_and_inline_modules(repository: Repository) -> None:
+    repository.put(
+        {
+            "Cargo.toml": "[package]\nname = 'one'\n",
+            "src/lib.rs": (
+                "pub mod m;\npub struct S;\nimpl S { pub fn new() -> Self { S } }\npub fn top() {}\n"
+                "mod tests {\n    use super::*;\n    fn t() { S::new(); }\n"
+                "    mod inner { fn u() { super::super::top(); } }\n}\n"
+            ),
+            "src/m/mod.rs": "pub mod deep;\n",
+            "src/m/deep.rs": "pub fn f() { super::super::top(); }\n",
+        }
+    )
+
+    assert repository.calls() == {
+        ("lib.tests.t", "lib.S.new"),
+        ("lib.tests.inner.u", "lib.top"),
+        ("deep.f", "lib.top"),
+    }
+
+
+def test_rust_crates_are_known_by_names_in_either_quotes(repository: Repository) -> None:
+    repository.put(
+        {
+            "one/Cargo.toml": "[package]\nname = 'one'\n",
+            "one/src/lib.rs": "pub fn f() {}\n",
+            "two/Cargo.toml": '[package]\nname = "two"\n',
+            "two/src/main.rs": "fn main() { one::f(); }\n",
+        }
+    )
+
+    assert repository.calls() == {("main.main", "lib.f")}

@@ -783,13 +783,7 @@ class Semantics(Resolver):
         value: Value | None = None
         for position, part in enumerate(parts):
             part = part.partition("<")[0]
-            if position == 0:
-                value = self.start(path, part)
-            elif part == "super" and value is not None and value[0] == "mod":
-                above = self.parent_of(value[1])
-                value = ("mod", above) if above else None
-            else:
-                value = self.member(value, part)
+            value = self.start(path, part) if position == 0 else self.member(value, part)
             if value is None or value == EXTERNAL:
                 return EXTERNAL if position == 0 else value
         return value
@@ -829,7 +823,7 @@ class Semantics(Resolver):
             owner = self.used_from(path, scope, binding[1])
             if owner == EXTERNAL:
                 foreign = EXTERNAL
-            elif owner is not None and owner != ("mod", path):
+            elif owner is not None and (owner != ("mod", path) or scope > 0):
                 value = self.member(owner, name)
                 if value is not None:
                     return value
@@ -965,12 +959,25 @@ class Semantics(Resolver):
         return ("inst", owner[1], owner[2], ())
 
     def member(self, owner: Value | None, name: str) -> Value | None:
+        if name == "super" and owner is not None and owner[0] in ("mod", "scope"):
+            return self.module_around(owner)
         if owner is not None and owner[0] == "scope":
             return self.scope_member(owner[1], owner[2], name)
         value = super().member(owner, name)
         if value is None and owner is not None and owner[0] == "inst" and name in _KEEPING:
             return ("fun", owner)
         return value
+
+    def module_around(self, module: Value) -> Value | None:
+        """What `super` is to a module: the inline one around it, or the file that has it."""
+        if module[0] == "mod":
+            above = self.parent_of(module[1])
+            return ("mod", above) if above else None
+        scopes, scope = self.facts(module[1]).scopes, module[2]
+        outer = scopes[scope][0]
+        while outer > 0 and scopes[outer][2] != "m":
+            outer = scopes[outer][0]
+        return ("scope", module[1], outer) if outer > 0 else ("mod", module[1])
 
     def own_member(self, path: str, number: int, name: str) -> Value | None:
         facts = self.facts(path)
@@ -1031,7 +1038,11 @@ class Semantics(Resolver):
 
 def _crate_name(text: str) -> str:
     """The package's name in a Cargo.toml."""
-    from re import search
+    from tomllib import TOMLDecodeError, loads
 
-    found = search(r'(?ms)^\[package\].*?^name\s*=\s*"([^"]+)"', text)
-    return found[1] if found is not None else ""
+    try:
+        package = loads(text).get("package")
+    except (TOMLDecodeError, RecursionError):
+        return ""
+    name = package.get("name") if isinstance(package, dict) else None
+    return name if isinstance(name, str) else ""
