@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from guilds_code.engines.graph.words import split
 from guilds_code.tools.code_callers import code_callers
 from guilds_code.tools.code_map import code_map
 from guilds_wire.errors import ToolError
@@ -262,6 +263,20 @@ def test_the_same_tree_gives_the_same_answer_byte_for_byte(shop: Repository) -> 
     (shop.path / "shop/extra.py").unlink()
 
     assert [shop.find("store put").text, shop.map("one").text, shop.callers("put").text] == answers
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("get_URLs", ["get", "url"]),
+        ("parseIDsFast", ["parse", "id", "fast"]),
+        ("HTTPStatus", ["http", "status"]),
+        ("isASet", ["is", "a", "set"]),
+        ("Tests", ["tests"]),
+    ],
+)
+def test_a_plural_acronym_is_one_word_without_its_ending(name: str, words: list[str]) -> None:
+    assert split(name) == words
 
 
 def test_a_member_is_found_under_the_class_that_inherits_it(shop: Repository) -> None:

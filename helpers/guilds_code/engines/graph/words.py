@@ -52,9 +52,13 @@ def split(text: str) -> list[str]:
                 words.append(text[start:position].lower())
             start, before = position + 1, ""
             continue
+        if position - start > 1 and _is_plural(text, position - 1) and text[start:position].isupper():
+            words.append(text[start:position].lower())
+            start, before = position + 1, ""
+            continue
         if before and (
             (character.isupper() and not before.isupper())
-            or (character.isupper() and position + 1 < length and text[position + 1].islower())
+            or (character.isupper() and text[position + 1 : position + 2].islower() and not _is_plural(text, position))
             or (character.isdigit() != before.isdigit() and position - start > 1)
         ):
             if start < position:
@@ -64,6 +68,11 @@ def split(text: str) -> list[str]:
     if start < length:
         words.append(text[start:].lower())
     return [word[:WORD_MAX_CHARACTERS] for word in words if word]
+
+
+def _is_plural(text: str, position: int) -> bool:
+    """Whether an `s` alone follows a letter: `URLs`, but not `HTTPStatus`."""
+    return text[position + 1] == "s" and not text[position + 2 : position + 3].islower()
 
 
 def stem(word: str) -> str:
