@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from sqlite3 import connect
@@ -221,6 +224,49 @@ def _answers(repository: Repository) -> list[str]:
         repository.find("describe").text,
         repository.outline("repos/one/shop/store.py").text,
     ]
+
+
+def test_a_store_that_can_not_be_kept_is_made_in_memory(shop: Repository) -> None:
+    expected = _answers(shop)
+    shutil.rmtree(shop.home / ".cache/graft")
+
+    (shop.home / ".cache/graft").write_bytes(b"")
+
+    assert [answer.partition("\nnote: ")[0] for answer in _answers(shop)] == expected
+    assert "so it was made in memory for this answer" in shop.map("one").text
+
+
+@pytest.fixture
+def cache_disk(graph_home: Path) -> Iterator[Path]:
+    """The cache as a file system of 8 MiB of its own."""
+    disk = graph_home / ".cache/graft"
+    disk.mkdir(parents=True)
+    command = ["mount", "-t", "tmpfs", "-o", "size=8m", "guilds-test", str(disk)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_kept_store_answers_from_a_folder_that_can_only_be_read(cache_disk: Path, shop: Repository) -> None:
+    shop.map("one")
+    time.sleep(0.05)
+    expected = _answers(shop)
+
+    subprocess.run(["mount", "-o", "remount,ro", str(cache_disk)], check=True)
+
+    assert _answers(shop) == expected
+    shop.put({"shop/extra.py": CALLER})
+    assert ("extra.newcomer", "store.describe") in shop.calls()
+
+
+def test_a_full_disk_does_not_keep_the_graph_from_answering(cache_disk: Path, shop: Repository) -> None:
+    expected = shop.edges()
+    shutil.rmtree(cache_disk / "one")
+    with (cache_disk / "fill").open("wb") as file, contextlib.suppress(OSError):
+        file.write(b"\0" * 9_000_000)
+
+    assert shop.edges() == expected
 
 
 def test_a_build_that_is_killed_is_taken_on_by_the_next(graph_home: Path) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from guilds_wire.envelope import Result
 
 CACHE_FOLDER = ".cache/graft"
+IN_MEMORY = "the graph can't be kept on disk, so it was made in memory for this answer"
 
 
 class Symbol:
@@ -116,7 +117,8 @@ def read_graph(root: str, home: str, read: Callable[[Graph], Result]) -> Result:
 def open_graph(root: str, home: str, *, anew: bool = False) -> Graph:
     """The graph of the folder at `root` (absolute, links followed), brought up to date, or made anew.
 
-    Raises ToolError: `not_found` when the folder is gone, `io_error` when the store can't be written.
+    Raises ToolError: `not_found` when the folder is gone, `unavailable` when the store can be kept neither on disk
+    nor in memory.
     """
     from sqlite3 import DatabaseError, OperationalError
 
@@ -134,18 +136,23 @@ def open_graph(root: str, home: str, *, anew: bool = False) -> Graph:
                 store.connection.close()
         except (DatabaseError, ValueError, EOFError, TypeError):  # damaged: the refresh makes it anew
             pass
-    from guilds_code.engines.graph.refresh import refresh
+    from guilds_code.engines.graph.refresh import refresh, refresh_in_memory
 
     try:
         store, done = refresh(root, folder, anew=anew)
     except (OSError, OperationalError) as problem:
-        raise _unkept(root, home, problem) from problem
+        try:
+            store, done = refresh_in_memory(root, folder, anew=anew)
+        except OperationalError:
+            raise _unkept(root, home, problem) from problem
+        done.tree.notice = "; ".join(filter(None, (done.tree.notice, IN_MEMORY)))
     return Graph(root, name, store, done.tree, done.files, done.missing, started)
 
 
 def _unkept(root: str, home: str, problem: Exception) -> ToolError:
     name, folder = place_of(root, home)
-    return ToolError("io_error", f"the graph of {name} can't be kept in {folder}: {problem}.")
+    advice = "make room there and let it be written"
+    return ToolError("unavailable", f"the graph of {name} can't be kept in {folder}: {problem}; {advice}.")
 
 
 def place_of(root: str, home: str) -> tuple[str, str]:

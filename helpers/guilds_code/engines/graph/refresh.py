@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from time import monotonic
 
 from guilds_code.engines.graph import work
@@ -45,14 +46,38 @@ class Refreshed:
 def refresh(root: str, folder: str, *, anew: bool = False) -> tuple[Store, Refreshed]:
     """An up-to-date store in `folder` for the repository at `root`. A damaged or foreign store is made anew, and any
     when `anew` says so."""
+    with _uncollected(), Lock(folder):
+        return _refreshed(root, folder, anew=anew)
+
+
+def refresh_in_memory(root: str, folder: str, *, anew: bool = False) -> tuple[Store, Refreshed]:
+    """The same in memory, where the folder can't be written. What it holds is used as far as it can be read.
+
+    Raises OperationalError when the graph takes more than such a store may.
+    """
+    from sqlite3 import DatabaseError
+
+    with _uncollected():
+        try:
+            store = Store.in_memory(None if anew else Store.open(folder))
+            return store, _Refresh(store, root).run()
+        except (DatabaseError, ValueError, TypeError, EOFError) as problem:
+            if not damaged(problem):
+                raise
+        store = Store.in_memory(None)
+        return store, _Refresh(store, root).run()
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without garbage collection: facts hold no cycles, and collecting costs a third of the time."""
     from gc import disable, enable, isenabled
 
     sys.setrecursionlimit(max(sys.getrecursionlimit(), work.RECURSION_LIMIT))  # for good: other threads may refresh too
     collecting = isenabled()
-    disable()  # facts hold no cycles; collecting costs a third of the time
+    disable()
     try:
-        with Lock(folder):
-            return _refreshed(root, folder, anew=anew)
+        yield
     finally:
         if collecting:
             enable()
@@ -303,7 +328,7 @@ class _Refresh:
             places[path] = (number, base, count)
         self.families.update(family_of(languages[path]) for path in paths)
         cores = len(os.sched_getaffinity(0))
-        if cores > 1 and len(paths) > work.PARALLEL_FROM_FILES and first:
+        if cores > 1 and len(paths) > work.PARALLEL_FROM_FILES and first and self.store.folder:
             self.connection.execute("commit")
             share = -(-len(paths) // cores)
             shared = (self.store.folder, self.root, languages, packages, listed)

@@ -21,6 +21,8 @@ VERSION = 6
 FILE_NAME = "graph.sqlite"
 LOCK_NAME = "lock"
 BUSY_TIMEOUT_SECONDS = 30.0
+MEMORY_MAX_BYTES = 256_000_000
+"""Of a store that can't be kept on disk: room for some thousands of files."""
 RELATIONS = ("calls", "imports", "inherits", "implements", "uses", "decorates")
 
 _TABLES = """
@@ -73,15 +75,19 @@ class Store:
 
         if not os.path.isfile(f"{folder}/{FILE_NAME}"):
             return None
-        connection = _connect(folder)
-        try:
-            row = connection.execute("select value from meta where key = 'version'").fetchone()
-        except DatabaseError:
-            row = None
-        if row is None or row[0] != stamp():
+        for read_only in (False, True):
+            connection = _connect(folder, read_only=read_only)
+            try:
+                row = connection.execute("select value from meta where key = 'version'").fetchone()
+                if row is not None and row[0] == stamp():
+                    return cls(folder, _without_sync(connection))
+                problem = None
+            except DatabaseError as raised:
+                problem = raised
             connection.close()
-            return None
-        return cls(folder, _without_sync(connection))
+            if problem is None or damaged(problem):
+                return None
+        return None
 
     @classmethod
     def create(cls, folder: str) -> Store:
@@ -91,9 +97,31 @@ class Store:
             if os.path.lexists(path):
                 os.unlink(path)
         connection = _without_sync(_connect(folder))
-        connection.execute("pragma journal_mode = wal")
-        connection.executescript(f"begin; {_TABLES} insert into meta values('version', '{stamp()}'); commit;")
+        try:
+            connection.execute("pragma journal_mode = wal")
+            connection.executescript(_creation())
+        except Exception:
+            connection.close()
+            raise
         return cls(folder, connection)
+
+    @classmethod
+    def in_memory(cls, kept: Store | None) -> Store:
+        """A store that lasts for one answer, from a kept one if there is one; its folder is "".
+
+        Writing more than MEMORY_MAX_BYTES to it raises OperationalError.
+        """
+        from sqlite3 import connect
+
+        connection = connect(":memory:", isolation_level=None, check_same_thread=False)
+        if kept is not None:
+            with kept:
+                kept.connection.backup(connection)
+        else:
+            connection.executescript(_creation())
+        size = connection.execute("pragma page_size").fetchone()[0]
+        connection.execute(f"pragma max_page_count = {MEMORY_MAX_BYTES // size}")
+        return cls("", connection)
 
     def value(self, key: str) -> Any:
         """A value of `meta`, or None."""
@@ -150,15 +178,26 @@ def stamp() -> str:
     return f"{VERSION}.{version_info[0]}.{version_info[1]}"
 
 
+def _creation() -> str:
+    return f"begin; {_TABLES} insert into meta values('version', '{stamp()}'); commit;"
+
+
 def batches(items: list[Any], size: int) -> Iterator[list[Any]]:
     """A list in pieces."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
 
 
-def _connect(folder: str) -> Connection:
+def _connect(folder: str, *, read_only: bool = False) -> Connection:
+    """A connection to a folder's store; read-only it asks for no lock and no file beside it, which a folder that
+    can't be written has no place for (sqlite.org, "Write-Ahead Logging", read-only databases)."""
     from sqlite3 import connect
 
+    if read_only:
+        from urllib.parse import quote
+
+        name = f"file:{quote(folder)}/{FILE_NAME}?immutable=1"
+        return connect(name, uri=True, isolation_level=None, check_same_thread=False)
     return connect(f"{folder}/{FILE_NAME}", timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False)
 
 
