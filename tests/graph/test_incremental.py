@@ -27,6 +27,11 @@ PYTHON = (
         "\n\ndef second():\n    return first() or m.make()\n"
     ),
     "from pkg.c import first\n\n\ndef late():\n    first().go()\n    return lambda: first().stop()\n",
+    (
+        "from pkg.a import *\nfrom pkg.b import *\nimport os\n__all__ = ['first', 'make']\n\n\n"
+        "class Mixed(os.PathLike, Thing):\n    def mix(self):\n        self.go()\n\n\n"
+        "def first():\n    x = make()\n    x = x.go()\n    x.stop()\n    return x\n"
+    ),
 )
 TYPESCRIPT = (
     "export class Box { open() { return this } }\nexport const make = () => new Box()\n",
@@ -68,7 +73,7 @@ FILES = {
     **dict.fromkeys(("j/A.java", "j/B.java", "k/A.java"), JAVA),
 }
 FIXED = {"svc/go.mod": "module one\n", "Cargo.toml": '[package]\nname = "one"\n'}
-EDITS = st.lists(st.tuples(st.sampled_from(sorted(FILES)), st.integers(-1, 6), st.booleans()), min_size=1, max_size=8)
+EDITS = st.lists(st.tuples(st.sampled_from(sorted(FILES)), st.integers(-1, 7), st.booleans()), min_size=1, max_size=8)
 """(file, which of its texts or -1 to delete it, whether the graph is asked after it)."""
 START = {name: texts[place % len(texts)] for place, (name, texts) in enumerate(sorted(FILES.items()))}
 _numbers = itertools.count()
