@@ -17,6 +17,9 @@ INSTALL_GUILDS = "pip install 'guilds[code,browser]'"
 UNKNOWN_TOOL = "doctor"
 """A tool that no helper has: the refusal shows that the helper answers, and does nothing."""
 
+GUILDS = "guilds"
+"""Under this name the self-test tells the version that is in the sandbox."""
+
 _FIND = 'for name in "$@"; do command -v "$name" && exit; done; exit 1'
 _CHROME = ("sh", "-c", _FIND, "sh", "chromium", "google-chrome", "chrome")
 _PROGRAMS: tuple[tuple[str, tuple[str, ...], str], ...] = (
@@ -84,7 +87,7 @@ async def _program(sandbox: Sandbox, name: str, argv: Sequence[str], mend: str, 
 
 
 async def _self_test(sandbox: Sandbox, looked_at: set[str]) -> list[Finding]:
-    """What guilds-code finds wrong from inside: lines of `FAIL  name: problem; what mends it`."""
+    """What guilds-code says from inside: `ok    guilds: VERSION`, and lines of `FAIL  name: problem; what mends it`."""
     try:
         done = await sandbox.exec([sandbox.program("guilds-code"), "--self-test"], timeout=CHECK_SECONDS)
     except SandboxError:  # that it is missing is found already
@@ -92,7 +95,9 @@ async def _self_test(sandbox: Sandbox, looked_at: set[str]) -> list[Finding]:
     findings = []
     for line in done.stdout.decode("utf-8", "replace").splitlines():
         verdict, _, rest = line.partition("  ")
-        name, _, said = rest.partition(": ")
+        name, _, said = rest.strip().partition(": ")
+        if verdict == "ok" and name == GUILDS:
+            findings.append(Finding(name, said))
         if verdict == "FAIL" and name not in looked_at:
             problem, _, mend = said.rpartition("; ")
             findings.append(Finding(name, problem, mend))

@@ -6,6 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from guilds_wire.output import clean
+
+STDERR_READ_BYTES = 8_192
 STDERR_LINES = 5
 STDERR_MAX_CHARACTERS = 600
 ARGUMENT_MAX_CHARACTERS = 40
@@ -15,22 +18,20 @@ ARGUMENT_MAX_CHARACTERS = 40
 class SandboxError(Exception):
     """The sandbox failed: what was wrong, what was run, and the last lines of its stderr.
 
-    `str()` is one line, fit for a model.
+    `str()` is one line. `text` is the same with its line breaks: a secret of several lines is found in that alone.
     """
 
     def __init__(self, problem: str, *, argv: Sequence[str] = (), stderr: bytes = b"") -> None:
         self.problem = problem
         self.argv = tuple(argv)
         self.stderr = _last_lines(stderr)
-        super().__init__(self._line())
-
-    def _line(self) -> str:
-        parts = [self.problem]
+        parts = [problem]
         if self.argv:
             parts.append(f"It was running: {shown(self.argv)}.")
         if self.stderr:
             parts.append(f"Its stderr ended with: {self.stderr}")
-        return " ".join(parts).replace("\n", " ")
+        self.text = " ".join(parts)
+        super().__init__(one_line(self.text))
 
 
 class SandboxUnavailableError(SandboxError):
@@ -68,8 +69,21 @@ def shown(argv: Sequence[str]) -> str:
     )
 
 
+def said(problem: BaseException) -> str:
+    """What an exception says; the name of its type when it says nothing, or fails to."""
+    try:
+        return str(problem) or type(problem).__name__
+    except Exception:  # a host's own __str__
+        return type(problem).__name__
+
+
+def one_line(text: str) -> str:
+    """A text with its line breaks shown as bars."""
+    return " | ".join(text.splitlines())
+
+
 def _last_lines(stderr: bytes) -> str:
-    """The end of it, with an ellipsis where it was cut."""
-    lines = stderr.decode("utf-8", "replace").strip().splitlines()
-    kept = " | ".join(lines[-STDERR_LINES:])
-    return kept if len(kept) <= STDERR_MAX_CHARACTERS else "…" + kept[-STDERR_MAX_CHARACTERS:]
+    """The end of it as a terminal shows it, after an ellipsis where it was cut."""
+    shown = clean(stderr[-STDERR_READ_BYTES:]).strip()
+    kept = "\n".join(shown.split("\n")[-STDERR_LINES:])[-STDERR_MAX_CHARACTERS:]
+    return kept if kept == shown and len(stderr) < STDERR_READ_BYTES else f"…{kept}"

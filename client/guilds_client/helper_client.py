@@ -28,6 +28,7 @@ from guilds_wire.request import ARGUMENT_MAX_BYTES, REQUEST_MAX_BYTES
 SERVE = "--serve"
 REQUEST_FILE = "--request-file"
 IDLE_SESSIONS_MOST = 4
+NO_ID = b"-"
 WRONG_USAGE = 2
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
@@ -53,9 +54,10 @@ class HelperClient:
         Raises SandboxError. A call whose session died is not repeated: it may have been done.
         """
         line = encode(request)
+        call_id = request.get("run", {}).get("call_id")
         if helper not in self._without_sessions:
             try:
-                return await self._ask(helper, line, timeout)
+                return await self._ask(helper, line, call_id, timeout)
             except SessionUnsupportedError:
                 self._without_sessions.add(helper)
         return await self._exec(helper, line, timeout)
@@ -66,17 +68,17 @@ class HelperClient:
         self._idle.clear()
         await asyncio.gather(*(session.close() for session in idle), *self._endings)
 
-    async def _ask(self, helper: str, line: bytes, timeout: float) -> Envelope:
+    async def _ask(self, helper: str, line: bytes, call_id: str | None, timeout: float) -> Envelope:
         try:
             async with asyncio.timeout(timeout):
                 try:
-                    return await self._ask_in(helper, line, self._idle_session(helper))
+                    return await self._ask_in(helper, line, call_id, self._idle_session(helper))
                 except _NotSentError:  # it died while it waited, and took nothing
-                    return await self._ask_in(helper, line, None)
+                    return await self._ask_in(helper, line, call_id, None)
         except TimeoutError:
             raise SandboxTimeoutError(f"{helper} took over {timeout:g} s and was ended.") from None
 
-    async def _ask_in(self, helper: str, line: bytes, idle: Session | None) -> Envelope:
+    async def _ask_in(self, helper: str, line: bytes, call_id: str | None, idle: Session | None) -> Envelope:
         session = idle or await self._sandbox.open_session([self._sandbox.program(helper), SERVE])
         is_sent = False
         try:
@@ -85,8 +87,7 @@ class HelperClient:
                 is_sent = True
             except SandboxError:  # how it ended is what its output says
                 pass
-            answer = await session.receive_line()
-            envelope = decode(answer.partition(b" ")[2], helper)
+            envelope = _answer(await session.receive_line(), call_id, helper)
         except BaseException as problem:
             await to_the_end(session.close(), self._endings)
             if isinstance(problem, SessionEndedError):
@@ -146,6 +147,19 @@ def decode(line: bytes, helper: str, stderr: bytes = b"") -> Envelope:
         raise AnswerError(f"{helper} answered with {len(line)} bytes that are no envelope.", stderr=stderr)
     result: Envelope = envelope
     return result
+
+
+def _answer(line: bytes, call_id: str | None, helper: str) -> Envelope:
+    """The envelope in a session's line: a call id (of the helper's own for a request without one), then the answer.
+
+    Raises AnswerError. A request that the helper could not read is refused under NO_ID.
+    """
+    answered, _, answer = line.partition(b" ")
+    envelope = decode(answer, helper)
+    is_refusal = answered == NO_ID and not envelope["ok"]
+    if call_id is not None and answered != call_id.encode() and not is_refusal:
+        raise AnswerError(f"{helper} answered another call than the one under way, which may have been done.")
+    return envelope
 
 
 def _is_envelope(value: Any) -> bool:

@@ -10,7 +10,7 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from guilds_client.errors import SandboxError
+from guilds_client.errors import SandboxError, one_line
 from guilds_client.run import Run
 
 LOOPBACK = "127.0.0.1"
@@ -62,5 +62,5 @@ async def _picture(run: Run) -> types.ImageContent | types.TextContent:
     try:
         data = await run.sandbox.read_file(f"{run.sandbox.home}/{SCREENSHOT}")
     except SandboxError as problem:
-        return types.TextContent(text=f"The picture can't be shown: {problem}")
+        return types.TextContent(text=f"The picture can't be shown: {one_line(run.redacted(problem.text))}")
     return types.ImageContent(data=base64.b64encode(data).decode(), mime_type=SCREENSHOT_TYPE)

@@ -4,22 +4,30 @@ It finds values that it was told, however they are spelled (see `spellings`); it
 
 How it is fast: a value of 19 bytes or more, wherever it lies, covers a whole 4-byte word at one of every 16 bytes
 of the text. Only those words are looked up, in one pass whatever the number of secrets; a word that is known has
-its neighbourhood compared. Shorter values are looked for at every 8th, 4th or single byte.
+its neighbourhood compared. Shorter values are looked for at every 8th, 4th or single byte. Values that begin alike
+are in order, so that a text which resembles all of them costs a binary search at each byte.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from guilds_client.decoded import decodings
 from guilds_client.spellings import spellings
 from guilds_client.stamp import well_formed
 
 VALUE_LEAST_CHARACTERS = 4
 PIECE_LEAST_BYTES = 6
 """A piece of a value that a cut has split is taken from this length."""
+
+ESCAPE = "\x1b"
+ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
+"""A control sequence, a system command, or another escape sequence (ECMA-48)."""
 
 WORD_BYTES = 4
 WORDS_AT_ONCE = 128
@@ -53,27 +61,45 @@ class Redactor:
         self._pieces = _Pieces(self._names.items())
 
     def redact(self, text: str, cuts: Iterable[int] = ()) -> str:
-        """The text without the secrets. `cuts` are character offsets where something was left out of it.
+        """The text, well-formed, without the secrets. `cuts` are character offsets where something was left out.
 
-        The text is well-formed Unicode. Markers are put in at once, so that none is searched again.
+        Markers are put in at once, so that none is searched again. Escape sequences stay, unless a secret shows once
+        they are gone.
         """
+        whole = well_formed(text)
+        if len(whole) != len(text):
+            cuts = [len(well_formed(text[:cut])) for cut in cuts]
         if not self._names:
-            return text
-        data = text.encode()
-        matches = [match for tier in self._tiers for match in tier.matches(data)]
-        matches += self._pieces.matches(data, _byte_offsets(text, cuts))
-        return _replaced(data, matches).decode() if matches else text
+            return whole
+        cuts = sorted({min(max(cut, 0), len(whole)) for cut in cuts})
+        shown = self._without_secrets(whole, cuts)
+        if ESCAPE in whole:
+            bare = self._without_secrets(*_without_escapes(whole, cuts))
+            if bare != ESCAPE_SEQUENCE.sub("", shown):
+                return bare
+        return shown
 
     def redact_all(self, value: Any) -> Any:
         """A JSON value with every string in it redacted; an ellipsis in one may have split a secret."""
         if isinstance(value, str):
-            whole = well_formed(value)
-            return self.redact(whole, ellipses(whole))
+            return self.redact(value, ellipses(value))
         if isinstance(value, dict):
             return {self.redact_all(key): self.redact_all(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.redact_all(item) for item in value]
         return value
+
+    def _without_secrets(self, text: str, cuts: Sequence[int]) -> str:
+        data, offsets = text.encode(), _byte_offsets(text, cuts)
+        matches = self._matches(data, offsets)
+        for decoded in decodings(data):
+            within = sorted({decoded.inner(offset) for offset in offsets})
+            for start, end, name in self._matches(decoded.data, within):
+                matches.append(Match(*decoded.outer(start, end), name))
+        return _replaced(data, matches).decode() if matches else text
+
+    def _matches(self, data: bytes, cuts: Sequence[int]) -> list[Match]:
+        return [*(match for tier in self._tiers for match in tier.matches(data)), *self._pieces.matches(data, cuts)]
 
     def _take(self, name: str, value: str) -> None:
         if len(value) < VALUE_LEAST_CHARACTERS:
@@ -89,6 +115,13 @@ def ellipses(text: str) -> list[int]:
     return [offset for at, character in enumerate(text) if character == "…" for offset in (at, at + 1)]
 
 
+def _without_escapes(text: str, cuts: Sequence[int]) -> tuple[str, list[int]]:
+    """The text without escape sequences, and where its cuts are then."""
+    edges = [0, *cuts, len(text)]
+    parts = [ESCAPE_SEQUENCE.sub("", text[start:end]) for start, end in itertools.pairwise(edges)]
+    return "".join(parts), list(itertools.accumulate(map(len, parts[:-1])))
+
+
 def _stride(length: int) -> int:
     """How far apart words may be looked up and one still lie whole within so many bytes wherever they begin."""
     return next(stride for stride in (16, 8, 4, 1) if length >= stride + WORD_BYTES - 1)
@@ -101,13 +134,14 @@ class _Tier:
         self._stride = stride
         self._names = names
         self._shortest = stride + WORD_BYTES - 1
-        self._by_prefix: dict[bytes, list[bytes]] = {}
+        by_prefix: dict[bytes, list[bytes]] = {}
         offsets: dict[int, set[int]] = {}
-        for value in sorted(values, key=len, reverse=True):
-            self._by_prefix.setdefault(value[: self._shortest], []).append(value)
+        for value in values:
+            by_prefix.setdefault(value[: self._shortest], []).append(value)
             for offset in range(stride):
                 word = int.from_bytes(value[offset : offset + WORD_BYTES], sys.byteorder)
                 offsets.setdefault(word, set()).add(offset)
+        self._by_prefix = {prefix: _Alike(alike) for prefix, alike in by_prefix.items()}
         self._offsets = {word: sorted(found) for word, found in offsets.items()}
         self._words = frozenset(offsets)
         self._longest = max(len(value) for value in values)
@@ -146,27 +180,54 @@ class _Tier:
                         yield shift + index * step, word
 
     def _longest_at(self, data: bytes, start: int) -> Match | None:
-        for value in self._by_prefix.get(data[start : start + self._shortest], ()):
-            if data.startswith(value, start):
-                return Match(start, start + len(value), self._names[value])
-        return None
+        alike = self._by_prefix.get(data[start : start + self._shortest])
+        value = alike.longest_at(data, start) if alike else None
+        return Match(start, start + len(value), self._names[value]) if value else None
+
+
+class _Alike:
+    """Values that begin alike, in order."""
+
+    def __init__(self, values: Sequence[bytes]) -> None:
+        self._values = sorted(values)
+        self._longest = max(map(len, values))
+        self._nested: list[tuple[bytes, ...]] = []
+        """Of each value: those that it begins with, the shortest first, and itself."""
+        nested: list[bytes] = []
+        for value in self._values:
+            while nested and not value.startswith(nested[-1]):
+                nested.pop()
+            nested.append(value)
+            self._nested.append(tuple(nested))
+
+    def longest_at(self, data: bytes, start: int) -> bytes | None:
+        """The longest of the values that stands there: the last in order up to what does, or one it begins with."""
+        at = bisect_right(self._values, data[start : start + self._longest]) - 1
+        if at < 0:
+            return None
+        nested = self._nested[at]
+        fitting = bisect_left(nested, True, key=lambda value: not data.startswith(value, start))
+        return nested[fitting - 1] if fitting else None
 
 
 class _Pieces:
     """Finds what a cut has left of a value: its start before the cut, its end after it, its middle between two."""
 
     def __init__(self, named: Iterable[tuple[bytes, str]]) -> None:
-        self._named = [(value, name) for value, name in named if len(value) > PIECE_LEAST_BYTES]
-        self._longest = max((len(value) for value, _ in self._named), default=0)
-        self._by_start: dict[bytes, list[tuple[bytes, str]]] = {}
-        self._by_end: dict[bytes, list[tuple[bytes, str]]] = {}
-        for value, name in self._named:
-            self._by_start.setdefault(value[:PIECE_LEAST_BYTES], []).append((value, name))
-            self._by_end.setdefault(value[-PIECE_LEAST_BYTES:], []).append((value, name))
+        self._names = {value: name for value, name in named if len(value) > PIECE_LEAST_BYTES}
+        self._longest = max(map(len, self._names), default=0)
+        self._joined = b"\0".join(self._names)
+        self._by_start: dict[bytes, list[bytes]] = {}
+        self._by_end: dict[bytes, list[bytes]] = {}
+        """Backwards, so that those that end alike are beside each other."""
+        for value in sorted(self._names):
+            self._by_start.setdefault(value[:PIECE_LEAST_BYTES], []).append(value)
+        for value in sorted(value[::-1] for value in self._names):
+            self._by_end.setdefault(value[:PIECE_LEAST_BYTES], []).append(value)
 
     def matches(self, data: bytes, cuts: Sequence[int]) -> Iterator[Match]:
         """The pieces that touch the cuts (byte offsets, ascending, each once)."""
-        if not self._named:
+        if not self._names:
             return
         edges = [0, *cuts, len(data)]
         for before, cut, after in zip(edges, edges[1:], edges[2:], strict=False):
@@ -177,29 +238,36 @@ class _Pieces:
 
     def _start_before(self, data: bytes, least: int, cut: int) -> Iterator[Match]:
         for start in range(max(least, cut - self._longest), cut - PIECE_LEAST_BYTES + 1):
-            for value, name in self._by_start.get(data[start : start + PIECE_LEAST_BYTES], ()):
-                if value.startswith(data[start:cut]):
-                    yield Match(start, cut, name)
-                    return
+            alike = self._by_start.get(data[start : start + PIECE_LEAST_BYTES])
+            if alike and (value := _beginning(alike, data[start:cut])):
+                yield Match(start, cut, self._names[value])
+                return
 
     def _end_after(self, data: bytes, cut: int, most: int) -> Iterator[Match]:
-        for end in range(min(most, cut + self._longest), cut + PIECE_LEAST_BYTES - 1, -1):
-            for value, name in self._by_end.get(data[end - PIECE_LEAST_BYTES : end], ()):
-                if value.endswith(data[cut:end]):
-                    yield Match(cut, end, name)
-                    return
+        backwards = data[cut : min(most, cut + self._longest)][::-1]
+        for skipped in range(len(backwards) - PIECE_LEAST_BYTES + 1):
+            alike = self._by_end.get(backwards[skipped : skipped + PIECE_LEAST_BYTES])
+            if alike and (value := _beginning(alike, backwards[skipped:])):
+                yield Match(cut, cut + len(backwards) - skipped, self._names[value[::-1]])
+                return
 
     def _middle(self, data: bytes, first: int, last: int) -> Iterator[Match]:
         piece = data[first:last]
-        if PIECE_LEAST_BYTES <= len(piece) < self._longest:
-            yield from (Match(first, last, name) for value, name in self._named if piece in value)
+        if PIECE_LEAST_BYTES <= len(piece) < self._longest and piece in self._joined:  # one search tells of most
+            yield from (Match(first, last, name) for value, name in self._names.items() if piece in value)
 
 
-def _byte_offsets(text: str, cuts: Iterable[int]) -> list[int]:
+def _beginning(ordered: list[bytes], piece: bytes) -> bytes | None:
+    """One of the values, which are in order, that begins with the piece."""
+    at = bisect_left(ordered, piece)
+    return ordered[at] if at < len(ordered) and ordered[at].startswith(piece) else None
+
+
+def _byte_offsets(text: str, cuts: Sequence[int]) -> list[int]:
     """Where these characters begin in the text's UTF-8, ascending, each once."""
     offsets: list[int] = []
     character = byte = 0
-    for cut in sorted({min(max(cut, 0), len(text)) for cut in cuts}):
+    for cut in cuts:
         byte += len(text[character:cut].encode())
         character = cut
         offsets.append(byte)

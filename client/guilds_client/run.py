@@ -25,17 +25,17 @@ from guilds_client.arguments import (
     encode_json,
     parse_arguments,
 )
-from guilds_client.errors import SandboxError
+from guilds_client.errors import SandboxError, one_line, said
 from guilds_client.exploration import EDITS, Exploration, explore
 from guilds_client.helper_client import HelperClient
 from guilds_client.message import ToolMessage
 from guilds_client.native import DECLARED, RUNS_COMMANDS, SCRIPT_RUN
-from guilds_client.redaction import Redactor, ellipses
+from guilds_client.redaction import ESCAPE, Redactor, ellipses
 from guilds_client.registry import Registry
 from guilds_client.sandbox import Sandbox
 from guilds_client.schemas import Schema, SchemaError, lower_schema
 from guilds_client.scripts import Script, script_tool
-from guilds_client.stamp import NO_OUTPUT, capped, trailer, well_formed
+from guilds_client.stamp import NO_OUTPUT, capped, trailer
 from guilds_client.tokens import Token, TokenFile, TokenSource
 from guilds_client.tool import Handler, OutputFilter, Tool, ToolContext, ToolFailedError
 from guilds_wire.envelope import Result
@@ -52,9 +52,6 @@ CALLS_AT_ONCE = 8
 NAME_MAX_CHARACTERS = 120
 RESULT_BYTES_LEAST = 16
 INTERRUPTED = "interrupted"
-ESCAPE = "\x1b"
-ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
-"""A control sequence, a system command, or another escape sequence (ECMA-48)."""
 
 
 @dataclass(slots=True)
@@ -108,7 +105,8 @@ class Run:
         self._tokens = TokenFile(sandbox, tokens, token_source, self._redactor)
         self._result_max_bytes = _result_max_bytes(tool_result_max_bytes)
         self._calls: list[_Call] = []
-        self._schemas: dict[str, tuple[object, Schema | None]] = {}
+        self._schemas: dict[str, tuple[object, Schema | SchemaError]] = {}
+        self._warned: dict[str, str] = {}
         self._at_once = asyncio.Semaphore(CALLS_AT_ONCE)
         self._edits = asyncio.Lock()
 
@@ -187,13 +185,13 @@ class Run:
 
     async def _perform(self, call: _Call) -> ToolMessage:
         try:
-            outcome = await self._outcome(call)
+            return self._end(call, await self._outcome(call))
         except asyncio.CancelledError:
             outcome = _Outcome.failed(INTERRUPTED)
             _cancel_later()
         except (Exception, SystemExit) as problem:  # a host's handler; the model gets the message, the log the rest
             logger.error("%s failed\n%s", self.redacted(call.name), self.redacted(traceback.format_exc()))
-            outcome = _Outcome.failed(str(problem) or type(problem).__name__)
+            outcome = _Outcome.failed(said(problem))
         return self._end(call, outcome)
 
     async def _outcome(self, call: _Call) -> _Outcome:
@@ -215,8 +213,9 @@ class Run:
         except ToolFailedError as problem:
             return _Outcome.failed(str(problem), problem.meta)
         except SandboxError as problem:
-            logger.error("%s: %s", tool.name, self.redacted(str(problem)))
-            return _Outcome.failed(str(problem))
+            fault = one_line(self.redacted(problem.text))
+            logger.error("%s: %s", tool.name, fault)
+            return _Outcome.failed(fault)
 
     async def _result(self, call: _Call, tool: Tool, arguments: Arguments) -> Result:
         if tool.name not in DECLARED:  # a helper checks its own
@@ -241,14 +240,17 @@ class Run:
         """The result after the tool's filter, which no longer knows where the helper's cuts were."""
         text, cuts = result.text, result.cuts
         original_bytes = len(text.encode("utf-8", "replace"))
+        name = None
         if tool.output_filter is not None:
-            text, cuts = tool.output_filter(self._redacted_text(text, cuts)), []
-        name = _name_of(tool.output_filter) if tool.output_filter else None
+            name = _name_of(tool.output_filter)
+            text, cuts = tool.output_filter(self._redactor.redact(text, cuts)), []
+            if not isinstance(text, str):
+                raise TypeError(f"the output filter {name} returned {type(text).__name__}, not a string")
         return _Outcome(text, cuts, result.meta, output_filter=name, original_bytes=original_bytes)
 
     def _end(self, call: _Call, outcome: _Outcome) -> ToolMessage:
         """Take what a call came to through the rest of a result's path, and keep its message."""
-        shown = self._redacted_text(outcome.text, outcome.cuts) or NO_OUTPUT
+        shown = self._redactor.redact(outcome.text, outcome.cuts) or NO_OUTPUT
         kept = capped(shown, self._result_max_bytes)
         content = f"{kept}\n{trailer(call.remaining)}"
         recorded = {**outcome.meta, "tool_name": call.name, "output_filter": outcome.output_filter}
@@ -268,21 +270,9 @@ class Run:
         call.sent = None
         return call.message
 
-    def _redacted_text(self, text: str, cuts: Sequence[int] = ()) -> str:
-        whole = well_formed(text)
-        if len(whole) != len(text):
-            cuts = [len(well_formed(text[:cut])) for cut in cuts]
-        shown = self._redactor.redact(whole, cuts)
-        if ESCAPE in shown:
-            # A file may hold escape sequences, which stay, unless a secret shows once they are gone.
-            bare = ESCAPE_SEQUENCE.sub("", shown)
-            redacted = self._redactor.redact(bare)
-            return shown if redacted == bare else redacted
-        return shown
-
     def _offered(self) -> dict[str, tuple[Tool, Schema]]:
         """The tools of this moment by name, each with its lowered schema."""
-        tools = [tool for tool in self.registry if tool.offered(self)]
+        tools = [tool for tool in self.registry if self._is_offered(tool)]
         if any(tool.name == SCRIPT_RUN for tool in tools):
             tools += [
                 script_tool(script, script.parameters)
@@ -296,31 +286,48 @@ class Run:
                 offered[tool.name] = tool, schema
         return offered
 
+    def _is_offered(self, tool: Tool) -> bool:
+        try:
+            is_offered = bool(tool.offered(self))
+        except Exception as problem:  # a host's rule
+            self._leave_out(tool, f"its rule failed: {self.redacted(said(problem))}")
+            return False
+        self.left_out.pop(tool.name, None)
+        return is_offered
+
     def _lowered(self, tool: Tool) -> Schema | None:
         """The tool's schema for a model, made once; None, and said in `left_out`, when it can't be made."""
         known = self._schemas.get(tool.name)
         if known is None or known[0] is not tool.parameters:
-            self.left_out.pop(tool.name, None)
-            schema = None
             try:
-                schema = lower_schema(tool.parameters)
+                known = tool.parameters, lower_schema(tool.parameters)
             except SchemaError as problem:
-                self.left_out[tool.name] = str(problem)
-                logger.warning("tool %s is left out: its schema can't be lowered: %s", tool.name, problem)
-            known = self._schemas[tool.name] = tool.parameters, schema
-        return known[1]
+                known = tool.parameters, problem
+            self._schemas[tool.name] = known
+        lowered = known[1]
+        if not isinstance(lowered, SchemaError):
+            return lowered
+        self._leave_out(tool, f"its schema can't be lowered: {lowered}")
+        return None
+
+    def _leave_out(self, tool: Tool, why: str) -> None:
+        self.left_out[tool.name] = why
+        if self._warned.get(tool.name) != why:
+            self._warned[tool.name] = why
+            logger.warning("tool %s is left out: %s", tool.name, why)
 
     def _not_there(self, name: str, offered: Collection[str]) -> str:
-        shown = clip(self._redacted_text(name), NAME_MAX_CHARACTERS)
+        shown = clip(self._redactor.redact(name), NAME_MAX_CHARACTERS)
         if self.registry.get(name) is not None or name in self.scripts:
             return f"tool {shown} is not offered this run"
         # Models add a prefix or change the case; what is left of the name is the likeliest meaning.
         bare = re.split(r"[^A-Za-z0-9_-]", name[:NAME_MAX_CHARACTERS])[-1].lower()
-        near = difflib.get_close_matches(bare, offered, 1)
+        ends = sorted((tool for tool in offered if bare.endswith((f"_{tool}", f"-{tool}"))), key=len, reverse=True)
+        near = ends or difflib.get_close_matches(bare, offered, 1)
         return f"unknown tool {shown}" + (f"; the closest offered tool is {near[0]}" if near else "")
 
     def _refused(self, problem: str, sent: object, tool: Tool) -> str:
-        echo = clip(self._redacted_text(sent if isinstance(sent, str) else repr(sent)), ECHO_MAX_CHARACTERS)
+        echo = clip(self._redactor.redact(sent if isinstance(sent, str) else repr(sent)), ECHO_MAX_CHARACTERS)
         schema = encode_json(tool.parameters).decode()
         return f"the arguments of {tool.name} can't be taken: {problem}. Its schema: {schema} You sent: {echo}"
 

@@ -84,6 +84,8 @@ class _Lowering:
         for name, value in _properties(schema):
             if name not in required:
                 self._loosen(value)
+        for keyword in ("additionalProperties", "unevaluatedProperties"):
+            self._loosen(schema.get(keyword))
         for below, keeps_required in _below(schema):
             self._find_loose(below, required if keeps_required else frozenset())
 
@@ -255,15 +257,33 @@ def _without_empty(root: Schema, schema: Schema, args: dict[str, Any]) -> dict[s
     declared = _object(schema.get("properties"))
     kept = {}
     for name, value in args.items():
-        below = declared.get(name)
         if name in declared and name not in required and value == "":
             continue
-        if isinstance(below, dict) and isinstance(below.get("$ref"), str):
-            below = resolve(root, below["$ref"])
-        if isinstance(below, dict) and isinstance(value, Mapping):
-            value = _without_empty(root, below, dict(value))
-        kept[name] = value
+        kept[name] = _emptied(root, declared.get(name), value)
     return kept
+
+
+def _emptied(root: Schema, schema: Any, value: Any) -> Any:
+    """A value without the empty optionals of the objects in it."""
+    if isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
+        schema = resolve(root, schema["$ref"])
+    if not isinstance(schema, dict):
+        return value
+    if isinstance(value, Mapping):
+        return _without_empty(root, schema, dict(value))
+    if isinstance(value, (list, tuple)):
+        return [_emptied(root, item, each) for each, item in zip(value, _items(schema), strict=False)]
+    return value
+
+
+def _items(schema: Schema) -> Iterator[Any]:
+    """The schema of each item of an array, without end."""
+    first, others = schema.get("prefixItems"), schema.get("items")
+    if isinstance(others, list):  # as up to draft 2019-09
+        first, others = others, schema.get("additionalItems")
+    yield from _list(first)
+    while True:
+        yield others
 
 
 def _list(value: Any) -> list[Any]:

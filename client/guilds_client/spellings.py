@@ -1,4 +1,7 @@
-"""Spellings: the byte strings in which a secret value may show in a result."""
+"""Spellings: the byte strings in which a secret value may show in a result.
+
+Those of the usual encoders, which a cut may split; `decoded` finds what others escape.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +59,7 @@ def _in_urls(raw: bytes) -> Iterator[str]:
     for text in (quote(raw, safe=""), quote(raw), quote_plus(raw), quote(raw, safe=_ENCODE_URI_COMPONENT_SAFE)):
         yield text
         yield _lower_escapes(text)
+    yield raw.decode().replace(" ", "+")  # what is left of a form's encoding once its escapes are undone
 
 
 def _lower_escapes(text: str) -> str:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import orjson
 
+from guilds_client.errors import said
 from guilds_client.redaction import Redactor
 from guilds_client.sandbox import Sandbox
 
@@ -76,13 +77,25 @@ class TokenFile:
             fresh = self._source(url)
             if inspect.isawaitable(fresh):
                 fresh = await fresh
+            _check(fresh, url)
+            self._redactor.add({_secret_name(fresh): fresh.token})
         except Exception as problem:  # the host's own source; the call goes on with the token that there is
-            logger.error("no fresh token for %s: %s", url, self._redactor.redact_all(str(problem)))
+            logger.error("no fresh token for %s: %s", url, self._redactor.redact_all(said(problem)))
             return False
-        self._redactor.add({_secret_name(fresh): fresh.token})
         self._tokens[url] = fresh
         self._is_written = False
         return True
+
+
+def _check(fresh: object, url: str) -> None:
+    """Refuse what is no token of this repository. Raises TypeError and ValueError."""
+    if not isinstance(fresh, Token):
+        raise TypeError(f"the source returned {type(fresh).__name__}, not a Token")
+    if fresh.url != url:
+        raise ValueError(f"the source returned a token of {fresh.url}")
+    if fresh.expires_at is not None and fresh.expires_at <= datetime.now(UTC):
+        raise ValueError("the source returned a token that has expired")
+    _content([fresh])  # fails for what the file can't hold
 
 
 def _secret_name(token: Token) -> str:

@@ -71,12 +71,16 @@ class SessionSandbox(ExecSandbox):
 
 
 class FakeSession(Session):
-    """Answers each line at once; `fate` makes it end before it takes the next line, or before it answers it."""
+    """Answers each line at once; `fate` makes it end before it takes the next line, or before it answers it.
+
+    `answers_as` is a call id to answer under instead of the request's.
+    """
 
     def __init__(self, sandbox: SessionSandbox) -> None:
         self._sandbox = sandbox
         self._line = b""
         self.fate = ""
+        self.answers_as = ""
         self.exit_code = 1
         self.is_closed = False
 
@@ -94,7 +98,7 @@ class FakeSession(Session):
         if self.fate:
             raise SessionEndedError(self.exit_code, argv=["guilds-code"], stderr=b"")
         answer = self._sandbox.answered(self._line)
-        call_id = self._sandbox.requests[-1].get("run", {}).get("call_id", "-")
+        call_id = self.answers_as or self._sandbox.requests[-1].get("run", {}).get("call_id", "-")
         return f"{call_id} ".encode() + answer
 
     async def close(self) -> None:

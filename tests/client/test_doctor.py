@@ -21,6 +21,18 @@ async def test_what_is_there_is_named(folder: Path) -> None:
 
 
 @asynchronous
+async def test_the_version_in_the_sandbox_is_told(folder: Path) -> None:
+    helper = folder / "helper"
+    helper.write_text("#!/bin/sh\necho 'ok    guilds: 7.8.9'\n")
+    helper.chmod(0o755)
+    async with open_sandbox(f"local:{folder}") as sandbox:
+        sandbox.program = lambda name: str(helper)  # type: ignore[method-assign]  # noqa: ARG005
+        found = [str(finding) for finding in await examine(sandbox)]
+
+    assert "ok    guilds: 7.8.9" in found
+
+
+@asynchronous
 async def test_what_is_missing_is_named_with_what_mends_it(folder: Path) -> None:
     async with open_sandbox(f"local:{folder}") as sandbox:
         sandbox.program = lambda name: f"/nowhere/{name}"  # type: ignore[method-assign]

@@ -24,7 +24,7 @@ from guilds_client import (
 )
 from guilds_wire.request import ARGUMENT_MAX_BYTES
 from tests.client.asynchronous import asynchronous
-from tests.client.fakes import ExecSandbox, SessionSandbox, envelope
+from tests.client.fakes import ExecSandbox, SessionSandbox, envelope, refusal
 
 CODE = "guilds-code"
 DONE = envelope("done")
@@ -145,6 +145,31 @@ async def test_output_that_is_no_envelope_is_an_error(answer: bytes) -> None:
         await HelperClient(ExecSandbox(lambda _: answer)).call(CODE, request(), timeout=5)
     with pytest.raises(AnswerError, match="no envelope"):
         await HelperClient(SessionSandbox(lambda _: answer)).call(CODE, request(), timeout=5)
+
+
+@asynchronous
+async def test_an_answer_to_another_call_is_never_taken() -> None:
+    sandbox = SessionSandbox(lambda _: DONE)
+    client = HelperClient(sandbox)
+    await client.call(CODE, request(), timeout=5)
+    sandbox.opened[0].answers_as = "c0"
+
+    with pytest.raises(AnswerError, match="answered another call"):
+        await client.call(CODE, request(), timeout=5)
+    again = await client.call(CODE, request(), timeout=5)
+
+    assert again["text"] == "done"
+    assert sandbox.opened[0].is_closed
+
+
+@asynchronous
+async def test_a_refusal_of_a_request_that_the_helper_could_not_read_is_taken() -> None:
+    sandbox = SessionSandbox(lambda _: refusal("invalid_request", "not base64"))
+    client = HelperClient(sandbox)
+    await client.call(CODE, request(), timeout=5)
+    sandbox.opened[0].answers_as = "-"
+
+    assert (await client.call(CODE, request(), timeout=5))["error"]["message"] == "not base64"
 
 
 @asynchronous

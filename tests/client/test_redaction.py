@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import random
+import re
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
@@ -32,6 +34,32 @@ SPELLED: list[Callable[[str], str]] = [
     quote_plus,
 ]
 SPELLINGS = st.sampled_from(SPELLED)
+
+
+IN_JSON: list[Callable[[str], str]] = [
+    lambda character: json.dumps(character)[1:-1],
+    lambda character: "".join(f"\\u{unit:04x}" for unit in utf_16(character)),
+    lambda character: "".join(f"\\u{unit:04X}" for unit in utf_16(character)),
+]
+IN_URL: list[Callable[[str], str]] = [
+    lambda character: quote(character, safe="!'*/+=~_&"),
+    lambda character: "".join(f"%{byte:02x}" for byte in character.encode()),
+    lambda character: "".join(f"%{byte:02X}" for byte in character.encode()),
+]
+
+
+def utf_16(character: str) -> list[int]:
+    encoded = character.encode("utf-16-be")
+    return [int.from_bytes(encoded[at : at + 2]) for at in range(0, len(encoded), 2)]
+
+
+def uncovered(values: list[str], text: str) -> str:
+    """What is left of a text without all the places where one of the values stands."""
+    covered: set[int] = set()
+    for value in values:
+        starts = [at for at in range(len(text)) if text.startswith(value, at)]
+        covered.update(at + offset for at in starts for offset in range(len(value)))
+    return "".join(character for at, character in enumerate(text) if at not in covered)
 
 
 def survivors(value: str, text: str) -> list[str]:
@@ -104,6 +132,65 @@ def test_text_without_a_secret_stays_as_it_is(text: str, values: list[str]) -> N
     redactor = Redactor({f"s{number}": value + "0" for number, value in enumerate(values)})
 
     assert redactor.redact(text, [0, len(text)]) == text
+
+
+@given(VALUES, FILLER, FILLER, st.randoms(use_true_random=False))
+def test_a_value_is_found_whichever_of_its_characters_are_escaped(
+    value: str, before: str, after: str, chance: random.Random
+) -> None:
+    in_json = "".join(chance.choice(IN_JSON)(character) for character in value)
+    in_url = "".join(chance.choice(IN_URL)(character) for character in value)
+    redactor = Redactor({"KEY": value})
+
+    assert redactor.redact(f"{before}{in_json}\\u0041{after}") == f"{before}[redacted:KEY]\\u0041{after}"
+    assert redactor.redact(f"{before}{in_url}%41{after}") == f"{before}[redacted:KEY]%41{after}"
+
+
+@pytest.mark.parametrize("width", [64, 76])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\n  ", "\n12\t"])
+@pytest.mark.parametrize("before", [0, 1, 50, 100])
+def test_base64_in_lines_is_found(width: int, line_end: str, before: int) -> None:
+    value = "-a-long.secret-" * 6
+    encoded = base64.b64encode(b"." * before + value.encode() + b"." * 40).decode()
+    lines = line_end.join(encoded[at : at + width] for at in range(0, len(encoded), width))
+
+    redacted = Redactor({"KEY": value}).redact(f"key:\n{lines}\nend\n")
+
+    assert redacted.count("[redacted:KEY]") == 1
+    assert redacted.startswith("key:\n" + lines[:before])
+    assert redacted.endswith("\nend\n")
+    assert len(redacted) <= len(f"key:\n{lines}\nend\n[redacted:KEY]") - len(value) * 4 // 3 + 4
+
+
+def test_a_piece_beside_a_cut_is_found_in_escaped_text() -> None:
+    text = "x \\u0041BCD\\u0045FGH[cut]IJKLMN\\u004f y"
+
+    redacted = Redactor({"K": "ABCDEFGHIJKLMNO"}).redact(text, [text.index("["), text.index("]") + 1])
+
+    assert redacted == "x [redacted:K][cut][redacted:K] y"
+
+
+def test_a_piece_beside_a_cut_is_found_between_escape_sequences() -> None:
+    text = "\x1b[1mABCD\x1b[0mEFGH[cut]IJKLMN\x1b[1mO y"
+
+    redacted = Redactor({"K": "ABCDEFGHIJKLMNO"}).redact(text, [text.index("[cut"), text.index("]") + 1])
+
+    assert redacted == "[redacted:K][cut][redacted:K] y"
+
+
+@given(st.lists(st.text("ab", min_size=4, max_size=30), min_size=1, max_size=30), st.text("ab", max_size=200))
+def test_exactly_the_values_go_from_a_text_that_resembles_them_all(values: list[str], text: str) -> None:
+    redacted = Redactor({f"S{number}": value for number, value in enumerate(values)}).redact(text)
+
+    assert re.sub(r"\[redacted:S\d+\]", "", redacted) == uncovered(values, text)
+
+
+def test_many_values_of_one_repeated_character_are_found_in_a_long_run_of_it() -> None:
+    secrets = {f"S{number}": "a" * (number + 4) + "b" for number in range(200)}
+
+    redacted = Redactor(secrets).redact("a" * 200_000 + "b")
+
+    assert redacted == "a" * (200_000 - 203) + "[redacted:S199]"
 
 
 def test_the_longest_of_nested_values_gives_the_name() -> None:

@@ -16,6 +16,7 @@ from guilds_client import (
     Agent,
     Registry,
     Run,
+    SandboxError,
     Script,
     ToolContext,
     ToolFailedError,
@@ -66,6 +67,13 @@ def hanging() -> Registry:
         return ""
 
     return registry
+
+
+class SpeechlessError(Exception):
+    """An exception whose own words fail."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
 
 
 def names(run: Run) -> list[str]:
@@ -254,6 +262,8 @@ async def test_a_hosts_arguments_are_checked_by_their_schema() -> None:
     [
         ("teleport_home", "ERROR: unknown tool teleport_home"),
         ("functions.shell", "ERROR: unknown tool functions.shell; the closest offered tool is shell"),
+        ("mcp__guilds__shell", "ERROR: unknown tool mcp__guilds__shell; the closest offered tool is shell"),
+        ("guilds_file_read", "ERROR: unknown tool guilds_file_read; the closest offered tool is file_read"),
         ("File_Read", "ERROR: unknown tool File_Read; the closest offered tool is file_read"),
     ],
 )
@@ -368,6 +378,48 @@ async def test_escape_sequences_in_a_file_hide_no_secret_and_stay_where_there_is
 
 
 @asynchronous
+async def test_escape_sequences_hide_no_secret_in_what_is_recorded() -> None:
+    run = a_run(envelope("x", cwd="/a/hun\x1b[0mter22", seen="\x1b[31mred"), secrets={"KEY": "hunter22"})
+
+    message = await run.call("shell", {"command": "x"})
+
+    assert message.metadata["cwd"] == "/a/[redacted:KEY]"
+    assert message.metadata["seen"] == "\x1b[31mred"
+
+
+KEY_FILE = "-----BEGIN KEY-----\nfirst-line\nsecond-line\nthird-line"
+
+
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [
+        (SandboxError(f"no {KEY_FILE}"), "no [redacted:KEY]"),
+        (SandboxError("Gone.", stderr=f"x\n{KEY_FILE}\n".encode()), "Gone. Its stderr ended with: x | [redacted:KEY]"),
+        (
+            SandboxError("Gone.", stderr=f"{KEY_FILE}\na\nb\nc\n".encode()),
+            "Gone. Its stderr ended with: …[redacted:KEY] | a | b | c",
+        ),
+        (
+            SandboxError("Gone.", stderr=KEY_FILE.replace("line", "li\x1b[0mne").encode()),
+            "Gone. Its stderr ended with: [redacted:KEY]",
+        ),
+    ],
+    ids=["problem", "stderr", "end of stderr", "escape sequences"],
+)
+@asynchronous
+async def test_a_secret_of_several_lines_is_gone_from_a_fault_of_the_sandbox(problem: SandboxError, said: str) -> None:
+    def fail(_request: Any) -> bytes:
+        raise problem
+
+    run = Run(ExecSandbox(fail), agent=Agent("a1", coding=True), secrets={"KEY": KEY_FILE})
+
+    message = await run.call("shell_status", {})
+
+    assert message.content == f"ERROR: {said}\nremaining_tool_calls: 59"
+    assert message.metadata["error"] == said
+
+
+@asynchronous
 async def test_the_filter_comes_first_and_is_recorded_by_name() -> None:
     def upper(text: str) -> str:
         return text.upper()
@@ -446,6 +498,7 @@ async def test_the_result_of_a_handler_may_carry_what_is_to_be_recorded() -> Non
         (KeyError(), "ERROR: KeyError\n"),
         (SystemExit(3), "ERROR: 3\n"),
         (StopIteration(), "ERROR: "),
+        (SpeechlessError(), "ERROR: SpeechlessError\n"),
         (ToolFailedError("not today"), "ERROR: not today\n"),
         (asyncio.CancelledError(), "ERROR: interrupted\n"),
     ],
@@ -493,10 +546,40 @@ async def test_a_handler_in_a_thread_may_throw_anything() -> None:
 
 
 @asynchronous
-async def test_a_rule_that_throws_is_an_error_of_the_call() -> None:
-    registry = echoing(offered=lambda _run: 1 / 0)
+async def test_a_rule_that_throws_leaves_its_tool_out_and_names_it() -> None:
+    run = a_run(registry=echoing(offered=lambda _run: 1 / 0))
 
-    assert (await a_run(registry=registry).call("echo", {"text": "x"})).content.startswith("ERROR: division by zero\n")
+    offered = names(run)
+    others = await run.call("shell_status", {})
+
+    assert "echo" not in offered
+    assert run.left_out == {"echo": "its rule failed: division by zero"}
+    assert others.content.startswith("done\n")
+
+
+def throwing(problem: Exception) -> Any:
+    def fail(_text: str) -> str:
+        raise problem
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("output_filter", "said"),
+    [
+        (throwing(ValueError("no hunter22 here")), "ERROR: no [redacted:KEY] here\n"),
+        (throwing(SpeechlessError()), "ERROR: SpeechlessError\n"),
+        (lambda _text: None, "ERROR: the output filter <lambda> returned NoneType, not a string\n"),
+    ],
+)
+@asynchronous
+async def test_a_filter_that_fails_is_an_error_of_its_call_alone(output_filter: Any, said: str) -> None:
+    run = a_run(registry=echoing(output_filter=output_filter), secrets={"KEY": "hunter22"})
+
+    failed, other = await run.call_many([("echo", {"text": "x"}), ("shell_status", {})])
+
+    assert failed.content.startswith(said)
+    assert other.content.startswith("done\n")
 
 
 @asynchronous

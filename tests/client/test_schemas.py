@@ -155,9 +155,20 @@ def test_a_format_stays_on_a_required_property_that_may_not_be_null() -> None:
         of(day={"$ref": "#/$defs/day"}) | {"$defs": {"day": DATE}},
         of() | {"allOf": [of(day=DATE)]},
         of() | {"patternProperties": {"^day": DATE}},
+        of(required=("days",), days={"type": "object", "additionalProperties": DATE}),
         of(trip={"anyOf": [of(day=DATE), {"type": "integer"}]}),
     ],
-    ids=["plain", "items", "nested", "nested in items", "referred to", "allOf", "by pattern", "in a branch"],
+    ids=[
+        "plain",
+        "items",
+        "nested",
+        "nested in items",
+        "referred to",
+        "allOf",
+        "by pattern",
+        "by any name",
+        "in a branch",
+    ],
 )
 def test_a_format_goes_wherever_an_optional_property_is(schema: dict[str, Any]) -> None:
     assert "format" not in str(lower_schema(schema))
@@ -234,3 +245,18 @@ def test_an_empty_string_is_dropped_where_it_is_optional_and_sent_where_it_is_re
 
     assert drop_empty_optionals(schema, args) == {"a": "", "c": {"other": ""}, "unknown": ""}
     assert args["b"] == ""
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {"items": of(a={"type": "string"})},
+        {"prefixItems": [{}, of(a={"type": "string"})]},
+        {"items": [{}, of(a={"type": "string"})]},
+        {"prefixItems": [{}], "items": {"$ref": "#/$defs/item"}},
+    ],
+)
+def test_an_empty_string_is_dropped_in_the_items_of_an_array(keywords: dict[str, Any]) -> None:
+    schema = of(rows={"type": "array", **keywords}) | {"$defs": {"item": of(a={"type": "string"})}}
+
+    assert drop_empty_optionals(schema, {"rows": ["", {"a": ""}, 1]}) == {"rows": ["", {}, 1]}

@@ -109,6 +109,31 @@ async def test_a_source_that_fails_leaves_the_old_token_and_the_result_says_so(
     assert "first-token" not in caplog.text
 
 
+@pytest.mark.parametrize(
+    "fresh",
+    [
+        None,
+        "ghs_second-token",
+        Token(APP, "abc"),
+        Token(APP, None),  # type: ignore[arg-type]
+        Token(APP, "ghs_\ud800second"),
+        Token(LIBRARY, "ghs_lib-token"),
+        token(minutes=-1, value="ghs_second-token"),
+    ],
+    ids=["nothing", "text", "too short", "no value", "half a pair", "another repository", "expired"],
+)
+@asynchronous
+async def test_an_answer_of_the_source_that_is_of_no_use_leaves_the_old_token(fresh: Any) -> None:
+    sandbox = ExecSandbox(lambda _: envelope("done"))
+    run = a_run(sandbox, tokens=[token(minutes=5)], token_source=lambda _url: fresh)
+
+    message = await run.call("shell", {"command": "true"})
+
+    assert message.content.startswith("done\n")
+    assert message.metadata["tokens_not_renewed"] == [APP]
+    assert written(sandbox) == {APP: "ghs_first-token"}
+
+
 def test_a_token_does_not_show_its_value() -> None:
     assert "first-token" not in repr(token())
 
