@@ -13,11 +13,12 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from sqlite3 import connect
+from sqlite3 import OperationalError, connect
 
 import pytest
 
 from guilds_code.engines.graph.files import Tree
+from guilds_code.engines.graph.graph import read_graph
 from tests.graph.conftest import Repository
 
 CALLER = "from shop.store import describe\n\n\ndef newcomer(s):\n    return describe(s)\n"
@@ -215,6 +216,17 @@ def test_a_store_with_damaged_facts_is_made_anew(shop: Repository, column: str) 
     shop.put({"shop/extra.py": CALLER, "shop/store.py": STORE.replace("def other", "def another")})
 
     assert shop.calls() == {("store.another", "store.describe"), ("extra.newcomer", "store.describe")}
+
+
+def test_a_question_that_fails_is_no_damage(shop: Repository) -> None:
+    shop.map("one")
+    time.sleep(0.05)
+    shop.map("one")
+
+    with pytest.raises(OperationalError):
+        read_graph(str(shop.path), str(shop.home), lambda graph: graph.connection.execute("select from").fetchone())
+
+    assert shop.map("one").meta["refreshed"] == 0
 
 
 def _answers(repository: Repository) -> list[str]:

@@ -161,6 +161,10 @@ def test_callers_take_a_place_from_the_working_directory_before_one_of_the_repos
     assert code_callers(call, "shop/money.py:1").text == answers[0]
 
 
+def test_callers_of_a_line_beyond_any_are_those_of_the_file(shop: Repository) -> None:
+    assert "money.py:1  file" in shop.callers(f"repos/one/shop/money.py:{'9' * 30}").text
+
+
 def test_a_repository_may_have_a_name_that_begins_with_a_dot(graph_home: Path) -> None:
     first = Repository(graph_home, ".config").put({"a.py": "def a(): pass\n"})
     Repository(graph_home, "two").put({"a.py": "def a(): pass\n"})

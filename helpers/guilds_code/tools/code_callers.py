@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SYMBOLS_MAX = 6
 """Symbols of one name that are answered at once; the rest is listed."""
 POSSIBLE_MAX = 20
+LINE_MAX_DIGITS = 9
 LINES_MAX = 12
 """Lines shown of one reference; the rest is counted."""
 _ORDER = ("calls", "decorates", "inherits", "implements", "uses", "imports")
@@ -152,6 +153,7 @@ def _named(graph: Graph, chosen: Chosen, wanted: str, within: str) -> tuple[list
     """The symbols that were asked for, by place or by name, and how many they are."""
     path, _, line = wanted.rpartition(":")
     if path and line.isdigit():
+        line = line[:LINE_MAX_DIGITS]
         for candidate in (chosen.inside(path), path):
             symbol = at(graph, candidate, int(line)) if candidate is not None else None
             if symbol is not None:

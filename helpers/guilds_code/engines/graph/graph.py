@@ -109,7 +109,7 @@ def read_graph(root: str, home: str, read: Callable[[Graph], Result]) -> Result:
             return read(graph)
     except (DatabaseError, ValueError, TypeError) as problem:
         if not damaged(problem):
-            raise _unkept(root, home, problem) from problem
+            raise
     with open_graph(root, home, anew=True) as graph:
         return read(graph)
 

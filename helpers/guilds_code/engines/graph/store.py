@@ -162,9 +162,19 @@ class Lock:
 def damaged(problem: Exception) -> bool:
     """Whether a failure while reading or writing says that the store is damaged, and not that its disk or its lock is.
 
-    The numbers are SQLite's primary result codes; a value that does not read as what it should be has none.
+    The numbers are SQLite's primary result codes; a value that does not read as what it should be has none. A question
+    that can't be put to SQLite at all is no damage.
     """
-    return getattr(problem, "sqlite_errorcode", 0) & 0xFF not in _NOT_THE_STORE
+    if isinstance(problem, UnicodeEncodeError):
+        return False
+    code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+    if code == _ERROR:
+        return "no such" in str(problem) or "vtable" in str(problem)
+    return code not in _NOT_THE_STORE
+
+
+_ERROR = 1
+"""What SQLite says of a missing table, and of a statement that it does not understand."""
 
 
 _NOT_THE_STORE = frozenset((3, 5, 6, 7, 8, 10, 13, 14, 23))
