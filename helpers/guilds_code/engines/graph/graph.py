@@ -10,7 +10,7 @@ import os
 from time import monotonic
 
 from guilds_code.engines.graph.files import unchanged
-from guilds_code.engines.graph.store import FILE_NAME, Store, damaged
+from guilds_code.engines.graph.store import FILE_NAME, Store, damaged, out_of_reach
 from guilds_wire.errors import ToolError
 
 TYPE_CHECKING = False
@@ -108,6 +108,8 @@ def read_graph(root: str, home: str, read: Callable[[Graph], Result]) -> Result:
         with open_graph(root, home) as graph:
             return read(graph)
     except (DatabaseError, ValueError, TypeError) as problem:
+        if out_of_reach(problem):
+            raise _unkept(root, home, problem) from problem
         if not damaged(problem):
             raise
     with open_graph(root, home, anew=True) as graph:

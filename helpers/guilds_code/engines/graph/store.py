@@ -173,6 +173,11 @@ def damaged(problem: Exception) -> bool:
     return code not in _NOT_THE_STORE
 
 
+def out_of_reach(problem: Exception) -> bool:
+    """Whether a failure is that of the store's disk, its lock or the right to use it."""
+    return getattr(problem, "sqlite_errorcode", 0) & 0xFF in _NOT_THE_STORE
+
+
 _ERROR = 1
 """What SQLite says of a missing table, and of a statement that it does not understand."""
 
