@@ -108,6 +108,19 @@ def test_python_a_local_name_that_is_bound_again_is_what_it_was_bound_to_last(re
     }
 
 
+def test_python_isinstance_tells_in_each_branch(repository: Repository) -> None:
+    repository.put(
+        {
+            "a.py": (
+                "class A:\n    def u(self): pass\n\n\nclass B:\n    def v(self): pass\n\n\n"
+                "def t(x):\n    if isinstance(x, B):\n        x.v()\n    elif isinstance(x, A):\n        x.u()\n"
+            )
+        }
+    )
+
+    assert repository.calls() == {("a.t", "a.A.u"), ("a.t", "a.B.v")}
+
+
 def test_python_a_foreign_base_may_hide_what_comes_after_it(repository: Repository) -> None:
     repository.put(
         {

@@ -787,6 +787,7 @@ _VISIT = {
     "lambda": _Python.lambda_,
     "case_clause": _Python.case_clause,
     "if_statement": _Python.if_statement,
+    "elif_clause": _Python.if_statement,
     "block": _Python.block,
     "import_statement": _Python.import_,
     "import_from_statement": _Python.import_from,
