@@ -185,6 +185,14 @@ def test_exactly_the_values_go_from_a_text_that_resembles_them_all(values: list[
     assert re.sub(r"\[redacted:S\d+\]", "", redacted) == uncovered(values, text)
 
 
+@pytest.mark.parametrize("following", ["", "!", "~"])
+def test_of_values_that_begin_alike_the_longest_that_is_there_goes(following: str) -> None:
+    long = "abcdefghij" * 6
+    secrets = {f"S{length}": long[:length] for length in range(19, 60)}
+
+    assert Redactor(secrets).redact(long[:40] + following) == f"[redacted:S40]{following}"
+
+
 def test_many_values_of_one_repeated_character_are_found_in_a_long_run_of_it() -> None:
     secrets = {f"S{number}": "a" * (number + 4) + "b" for number in range(200)}
 
