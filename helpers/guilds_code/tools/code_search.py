@@ -142,14 +142,14 @@ def _show_symbols(
 ) -> str:
     """List the first `most` groups of the matches; how many there are, and what to say of those left out."""
     from guilds_code.engines.graph.choose import choose
-    from guilds_code.engines.graph.graph import open_graph
+    from guilds_code.engines.graph.graph import read_graph
     from guilds_code.engines.graph.symbols import grouped
 
     chosen = choose(call, os.fsdecode(names.real))
     start = os.fsencode(chosen.within)
     hits = {os.path.join(start, below) if below else start: numbers for below, numbers in engine.line_numbers(query)}
-    with open_graph(chosen.root, chosen.home) as graph:
-        groups = grouped(graph, ((os.fsdecode(path), numbers) for path, numbers in hits.items()))
+    named = [(os.fsdecode(path), numbers) for path, numbers in hits.items()]
+    groups = read_graph(chosen.root, chosen.home, lambda graph: grouped(graph, named))
     first = groups[:most]
     below = {group.path: os.path.relpath(os.fsencode(group.path), start or b".") for group in first}
     below = {path: b"" if name == b"." else name for path, name in below.items()}

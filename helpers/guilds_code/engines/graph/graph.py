@@ -16,10 +16,11 @@ from guilds_wire.errors import ToolError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from guilds_code.engines.graph.files import Tree
-    from guilds_wire.envelope import Result
+
+    Read = TypeVar("Read")
 
 CACHE_FOLDER = ".cache/graft"
 IN_MEMORY = "the graph can't be kept on disk, so it was made in memory for this answer"
@@ -96,7 +97,7 @@ class Graph:
         }
 
 
-def read_graph(root: str, home: str, read: Callable[[Graph], Result]) -> Result:
+def read_graph(root: str, home: str, read: Callable[[Graph], Read]) -> Read:
     """What `read` makes of the graph of the folder at `root`; made anew and read again when its store is damaged.
 
     Damage shows only where it is read: looking through all of a store first would cost more than most answers.
