@@ -43,10 +43,10 @@ class Located:
 
     __slots__ = ("descriptor", "missing", "real", "shown", "status")
 
-    def __init__(self, descriptor: int, missing: list[bytes], shown: str) -> None:
+    def __init__(self, descriptor: int, real: bytes, missing: list[bytes], shown: str) -> None:
         self.descriptor = descriptor
         self.missing = missing
-        self.real = real_path(descriptor)
+        self.real = real
         self.shown = shown
         self.status = os.fstat(descriptor)
 
@@ -91,7 +91,7 @@ class Workspace:
         walk = _Walk(os.path.join(self.directory, named))
         try:
             missing = walk.to_the_end()
-            where = Located(walk.descriptor, missing, shown)
+            where = Located(walk.descriptor, walk.real(), missing, shown)
         except OSError as problem:
             self._require_inside(real_path(walk.descriptor), shown)
             os.close(walk.descriptor)
@@ -141,12 +141,13 @@ class Workspace:
 class _Walk:
     """A path resolution of our own, as path_resolution(7) has it, that can say where it stopped."""
 
-    __slots__ = ("_links", "_names", "descriptor")
+    __slots__ = ("_file", "_links", "_names", "descriptor")
 
     def __init__(self, path: bytes) -> None:
         self.descriptor = os.open("/", os.O_PATH | os.O_DIRECTORY)
         self._names = _names(path)
         self._links = 0
+        self._file = b""
 
     def to_the_end(self) -> list[bytes]:
         """Follow every name; the names that are missing at the end. Raises OSError where the way is barred."""
@@ -159,9 +160,17 @@ class _Walk:
             if stat.S_ISLNK(os.fstat(child).st_mode):
                 self._follow(child)
             else:
+                if not stat.S_ISDIR(os.fstat(child).st_mode):
+                    self._file = os.path.join(real_path(self.descriptor), name)
                 os.close(self.descriptor)
                 self.descriptor = child
         return []
+
+    def real(self) -> bytes:
+        """Where the walk ended, without links. A file is told by its folder: whoever replaces it meanwhile takes its
+        name away from the descriptor.
+        """
+        return self._file or real_path(self.descriptor)
 
     def _follow(self, link: int) -> None:
         target = os.readlink(b"", dir_fd=link)
