@@ -272,7 +272,7 @@ def test_a_process_left_behind_is_named_and_its_output_goes_to_the_log(home: Age
 
 
 def test_what_comes_right_after_the_shells_end_is_still_seen(home: AgentHome) -> None:
-    answer = home.call("shell", command="echo a > >(cat; echo b)")
+    answer = home.call("shell", command="echo a > >(read x; echo $x; echo b)")
 
     assert answer.text == "a\nb"
 

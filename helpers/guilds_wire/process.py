@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 GRACE_SECONDS = 2.0
 """Between SIGTERM and SIGKILL."""
 
-LINGER_SECONDS = 0.05
+LINGER_SECONDS = 0.2
 """How long output of processes that outlive the command is waited for, as of `>(tee log)`."""
 
 PIPE_BYTES = 1 << 20  # as much as an ordinary user may ask for (/proc/sys/fs/pipe-max-size)
