@@ -18,6 +18,7 @@ from guilds_wire.paths import Workspace
 from guilds_wire.places import Places
 from guilds_wire.replace import open_target
 from tests.agent_home import BIN, AgentHome, Envelope
+from tests.swapping import swap
 
 
 def _line(tool: str, **arguments: object) -> bytes:
@@ -38,7 +39,7 @@ def test_a_folder_that_is_swapped_for_a_link_never_leads_into_the_run_folders(tm
     (tmp_path / "link").symlink_to(home / ".runs/r9")
     workspace = Workspace(Places(bytes(home), bytes(tmp_path)), bytes(home))
     stop = threading.Event()
-    swapper = threading.Thread(target=_swap, args=(home / "d", tmp_path / "link", tmp_path / "spare", stop))
+    swapper = threading.Thread(target=swap, args=(home / "d", tmp_path / "link", tmp_path / "spare", stop))
     swapper.start()
 
     codes = {_write(workspace, "d/x") for _ in range(1500)}
@@ -48,14 +49,6 @@ def test_a_folder_that_is_swapped_for_a_link_never_leads_into_the_run_folders(tm
     assert (home / ".runs/r9/x").read_text() == "old"
     assert os.listdir(home / ".runs/r9") == ["x"]
     assert "" in codes
-
-
-def _swap(folder: Path, link: Path, spare: Path, stop: threading.Event) -> None:
-    while not stop.is_set():
-        folder.rename(spare)
-        link.rename(folder)
-        folder.rename(link)
-        spare.rename(folder)
 
 
 def _write(workspace: Workspace, path: str) -> str:

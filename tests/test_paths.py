@@ -15,6 +15,7 @@ from guilds_wire.errors import ToolError
 from guilds_wire.paths import Workspace, shown_bytes
 from guilds_wire.places import Places
 from tests.agent_home import AgentHome, Envelope
+from tests.swapping import swap
 
 
 def _every_tool(home: AgentHome, path: str) -> list[Envelope]:
@@ -122,7 +123,7 @@ def test_a_folder_that_is_swapped_for_a_link_never_leads_out(tmp_path: Path) -> 
     (tmp_path / "link").symlink_to(outside)
     workspace = Workspace(Places(bytes(home), bytes(tmp_path)), bytes(home))
     stop = threading.Event()
-    swapper = threading.Thread(target=_swap, args=(home / "d", tmp_path / "link", tmp_path / "spare", stop))
+    swapper = threading.Thread(target=swap, args=(home / "d", tmp_path / "link", tmp_path / "spare", stop))
     swapper.start()
 
     seen = {_content(workspace) for _ in range(3000)}
@@ -131,14 +132,6 @@ def test_a_folder_that_is_swapped_for_a_link_never_leads_out(tmp_path: Path) -> 
     swapper.join()
     assert seen <= {"d", "path_outside_home", "not_found"}
     assert len(seen) > 1
-
-
-def _swap(folder: Path, link: Path, spare: Path, stop: threading.Event) -> None:
-    while not stop.is_set():
-        folder.rename(spare)
-        link.rename(folder)
-        folder.rename(link)
-        spare.rename(folder)
 
 
 def _content(workspace: Workspace) -> str:

@@ -11,15 +11,14 @@ _DEAD = (b"Z", b"X")
 
 
 class Process:
-    """One process: pid, parent, state, session, and start time in clock ticks since boot."""
+    """One process: pid, parent, state, and start time in clock ticks since boot."""
 
-    __slots__ = ("parent", "pid", "session", "start", "state")
+    __slots__ = ("parent", "pid", "start", "state")
 
     def __init__(self, pid: int, fields: list[bytes]) -> None:
         self.pid = pid
         self.state = fields[0]
         self.parent = int(fields[1])
-        self.session = int(fields[3])
         self.start = int(fields[19])
 
 
