@@ -32,6 +32,29 @@ def test_python_receivers_follow_constructors_returns_and_annotations(repository
     assert ("store.FileStore.put", "store.Store.put") in calls
 
 
+def test_python_an_annotation_in_quotes_counts_as_one_without(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.py": (
+                "import typing as t\n\n\n"
+                "class Item:\n    def run(self):\n        pass\n\n\n"
+                "def each(items: 'list[Item]', one: \"t.Optional['Item']\", found: 'dict[str, Item] | None'):\n"
+                "    for item in items:\n        item.run()\n"
+                "    one.run()\n"
+                "    found['a'].run()\n"
+                "\n\ndef odd(item: 'Item['):\n    item.run()\n"
+            )
+        }
+    )
+
+    edges = {(source, lines) for _, source, _, _, target, how, lines in repository.edges() if target == "m.Item.run"}
+    uses = repository.related("uses")
+
+    assert ("m.each", (11, 12, 13)) in edges
+    assert ("m.each", "m.Item") in uses
+    assert ("m.odd", "m.Item.run") not in repository.calls()
+
+
 def test_python_an_external_import_is_never_a_local_function_of_that_name(repository: Repository) -> None:
     repository.put(
         {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,19 @@ def test_a_repository_may_have_a_name_that_begins_with_a_dot(graph_home: Path) -
     assert first.map(".config").text.startswith(".config: 1 file, 1 symbol")
 
 
+def test_a_checkout_within_another_has_a_graph_of_its_own(repository: Repository) -> None:
+    repository.put({"outer.py": "def outer():\n    pass\n", "vendor/lib/inner.py": "def inner():\n    pass\n"})
+    subprocess.run(["git", "init", "-q", str(repository.path / "vendor/lib")], check=True)
+
+    found = repository.find("inner", in_="repos/one/vendor/lib")
+    outline = repository.outline("repos/one/vendor/lib/inner.py")
+
+    assert found.text.startswith("repos/one/vendor/lib/inner.py:1  def inner()")
+    assert "1–2  def inner()" in outline.text
+    assert "git repositories of their own: vendor/lib" in repository.map("one").text
+    assert repository.find("outer").text.startswith("repos/one/outer.py:1  def outer()")
+
+
 def test_the_working_directory_itself_is_shown_as_a_dot(shop: Repository) -> None:
     call = shop.call()
     call.workspace.directory = os.fsencode(shop.path / "shop")
@@ -215,6 +229,18 @@ def test_find_puts_the_named_thing_first_and_shows_its_source(shop: Repository) 
     assert by_words[0].startswith("repos/one/shop/store.py:11  def open_store(path)")
     assert exact.startswith("repos/one/shop/store.py:6  class FileStore(Store)")
     assert "    22\t    cart = Cart(open_store(path))" in source
+
+
+def test_every_place_where_a_line_is_clipped_is_told_as_a_cut(repository: Repository) -> None:
+    long = ", ".join(f"parameter_{number}" for number in range(60))
+    repository.put({"m.py": f'KEY = \'{"k" * 500}\'\n\n\ndef wide({long}):\n    """{"word " * 200}"""\n'})
+
+    results = [repository.outline("repos/one/m.py"), repository.find("wide"), repository.find("KEY", source=True)]
+
+    assert all("…" in result.text for result in results)
+    for result in results:
+        places = [at for at, letter in enumerate(result.text) if letter == "…"]
+        assert result.cuts == [cut for at in places for cut in (at, at + 1)]
 
 
 def test_find_ranks_tests_lower_unless_they_are_asked_for(repository: Repository) -> None:

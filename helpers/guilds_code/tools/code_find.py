@@ -7,6 +7,7 @@ from guilds_code.engines.graph.graph import read_graph
 from guilds_code.engines.graph.page import Page
 from guilds_code.engines.graph.rank import find
 from guilds_wire.envelope import Result
+from guilds_wire.errors import clip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def code_find(call: Call, question: str, in_: str | None = None, source: bool = 
             symbol = hit.symbol
             page.add(f"{chosen.shown(symbol.path)}:{symbol.line}  {_title(symbol)}")
             if symbol.doc:
-                page.add(f"    {symbol.doc[:SIGNATURE_MAX_CHARACTERS]}")
+                page.add(f"    {clip(symbol.doc, SIGNATURE_MAX_CHARACTERS)}")
             for line in _source(f"{chosen.root}/{symbol.path}", symbol) if source else ():
                 page.add(line)
         if not hits:
@@ -45,9 +46,7 @@ def _title(symbol: Symbol) -> str:
     if symbol.type == "file":
         return "file"
     around = symbol.qualified.rpartition(".")[0]
-    signature = symbol.signature or symbol.name
-    if len(signature) > SIGNATURE_MAX_CHARACTERS:
-        signature = signature[: SIGNATURE_MAX_CHARACTERS - 1] + "…"
+    signature = clip(symbol.signature or symbol.name, SIGNATURE_MAX_CHARACTERS)
     return f"{signature}  [{around}]" if around else signature
 
 
@@ -62,7 +61,7 @@ def _source(path: str, symbol: Symbol) -> list[str]:
                     break
                 if number >= symbol.start:
                     line = raw.decode("utf-8", "replace").rstrip("\r\n")
-                    found.append(f"    {number}\t{line[:SOURCE_LINE_MAX_CHARACTERS]}")
+                    found.append(f"    {number}\t{clip(line, SOURCE_LINE_MAX_CHARACTERS)}")
     except OSError:  # it went since the graph was brought up to date
         return ["    (the file is gone)"]
     return found

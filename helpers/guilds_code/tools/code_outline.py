@@ -65,7 +65,7 @@ def _unlisted(chosen: Chosen) -> tuple[str, int, str, list[Symbol]]:
         return language, 0, "it can't be read", []
     symbols = [
         Symbol((number, 0, parent + 1, kind, name, qualified, start, end, line, signature, doc, 0, chosen.within))
-        for number, (parent, kind, name, qualified, start, end, line, signature, doc, _) in enumerate(record[10], 1)
+        for number, (parent, kind, name, qualified, start, end, line, signature, doc, _) in enumerate(record[9], 1)
     ]
     symbols.sort(key=lambda symbol: (symbol.start, -symbol.end, symbol.id))
     return language, record[2], record[4], symbols

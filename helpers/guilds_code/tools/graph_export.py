@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from guilds_code.engines.graph.graph import open_graph
+from guilds_code.engines.graph.graph import read_graph
 from guilds_code.engines.graph.lookup import NAMED, NO_CODE, module_name
 from guilds_code.engines.graph.store import RELATIONS
 from guilds_wire.errors import ToolError
@@ -37,12 +37,9 @@ def export_by_hand(words: list[str]) -> int:
     return 0
 
 
-def graph_export(folder: str, home: str) -> Iterator[str]:
-    """The lines, for the folder (absolute, links followed). Raises ToolError as `open_graph` does."""
-    with open_graph(folder, home) as graph:
-        yield from _symbols(graph)
-        yield from _edges(graph)
-        yield from _name_only(graph)
+def graph_export(folder: str, home: str) -> list[str]:
+    """The lines, for the folder (absolute, links followed). Raises ToolError as `read_graph` does."""
+    return read_graph(folder, home, lambda graph: [*_symbols(graph), *_edges(graph), *_name_only(graph)])
 
 
 def _symbols(graph: Graph) -> Iterator[str]:

@@ -54,9 +54,10 @@ def choose(call: Call, path: str | None) -> Chosen:
     if path is not None:
         with call.workspace.locate(path) as located:
             real, is_folder = os.fsdecode(located.real), located.is_folder
-        root = holding(real, home) or _outside(real if is_folder else os.path.dirname(real), home)
+        folder = real if is_folder else os.path.dirname(real)
+        root = _holding(folder, home) or folder
         return Chosen(root, real[len(root) + 1 :], home, directory)
-    root = holding(directory, home) or checkout_around(directory, home) or ""
+    root = _holding(directory, home)
     if not root:
         names = repositories(home)
         if not names:
@@ -96,23 +97,21 @@ def repositories(home: str) -> list[str]:
         return []
 
 
-def holding(path: str, home: str) -> str | None:
-    """The repository's folder that a path lies in."""
+def _holding(folder: str, home: str) -> str:
+    """The repository that a folder lies in, or "": the one under `repos/`, save where that is a checkout which leaves
+    out another one around the folder; elsewhere the checkout around it."""
     start = f"{home}/{REPOSITORIES}/"
-    name = path[len(start) :].partition("/")[0] if path.startswith(start) else ""
-    return start + name if name else None
+    name = folder[len(start) :].partition("/")[0] if folder.startswith(start) else ""
+    checkout = _checkout_around(folder, home)
+    root = start + name if name else checkout
+    return checkout if checkout.startswith(f"{root}/") and os.path.lexists(f"{root}/.git") else root
 
 
-def checkout_around(folder: str, home: str) -> str | None:
-    """The git checkout that a folder lies in, no higher than home."""
+def _checkout_around(folder: str, home: str) -> str:
+    """The git checkout that a folder lies in, no higher than home, or ""."""
     above = folder
     while above == home or above.startswith(home + "/"):
         if os.path.lexists(f"{above}/.git"):
             return above
         above = os.path.dirname(above)
-    return None
-
-
-def _outside(folder: str, home: str) -> str:
-    """For a folder that is in no repository: the git checkout around it, else the folder itself."""
-    return checkout_around(folder, home) or folder
+    return ""

@@ -6,13 +6,19 @@ RESERVE_BYTES = 120
 """Kept free for the line that says what was left out."""
 
 
-class Page:
-    """Lines of an answer. What does not fit is counted."""
+ELLIPSIS = "…"
+"""Where the graph clips a signature, a doc or a line of source."""
 
-    __slots__ = ("_lines", "_notice", "_room", "left_out")
+
+class Page:
+    """Lines of an answer. What does not fit is counted, and every ellipsis in a line counts as a cut."""
+
+    __slots__ = ("_cuts", "_lines", "_notice", "_offset", "_room", "left_out")
 
     def __init__(self, cap_bytes: int, notice: str = "") -> None:
+        self._cuts: list[int] = []
         self._lines: list[str] = []
+        self._offset = 0
         self._notice = f"\nnote: {notice}" if notice else ""
         self._room = cap_bytes - RESERVE_BYTES - len(self._notice.encode())
         self.left_out = 0
@@ -25,12 +31,17 @@ class Page:
             return False
         self._room -= size
         self._lines.append(line)
+        at = line.find(ELLIPSIS)
+        while at >= 0:
+            self._cuts += [self._offset + at, self._offset + at + 1]
+            at = line.find(ELLIPSIS, at + 1)
+        self._offset += len(line) + 1
         return True
 
     def text(self, what: str) -> tuple[str, list[int]]:
-        """The whole text, and the cut in it; `what` names the lines that are left out."""
+        """The whole text, and the cuts in it; `what` names the lines that are left out."""
         text = "\n".join(self._lines)
         if not self.left_out:
-            return text + self._notice, []
+            return text + self._notice, self._cuts
         notice = f"\n[… {self.left_out} more {what} left out …]"
-        return text + notice + self._notice, [len(text), len(text + notice)]
+        return text + notice + self._notice, [*self._cuts, len(text), len(text + notice)]

@@ -178,10 +178,10 @@ class _Refresh:
     def extract(self, todo: list[tuple[str, str, bytes]], first: bool) -> tuple[int, list[str]]:
         """Extract what changed; how many files did, and the paths for which there was no time."""
         known = {
-            path: (number, digest, base, count, interface, package)
+            path: (number, digest, base, count, package)
             for batch in batches([path for path, _, _ in todo], PARAMETERS_MAX)
-            for number, path, digest, base, count, interface, package in self.connection.execute(
-                "select id, path, digest, base, symbols, interface, package from file join facts on file = id"
+            for number, path, digest, base, count, package in self.connection.execute(
+                "select id, path, digest, base, symbols, package from file join facts on file = id"
                 f" where path in ({marks(batch)})",
                 batch,
             )
@@ -214,16 +214,16 @@ class _Refresh:
 
     def write(self, record: tuple[Any, ...], known: tuple[Any, ...] | None) -> None:
         """Put one file's record in the place of what was known of it."""
-        path, language, lines, rank, skipped, digest, interface, package, outside, refs, symbols, words = record
-        same = known is not None and known[4] == interface and known[3] == len(symbols)
+        path, language, lines, rank, skipped, digest, package, outside, refs, symbols, words = record
+        same = known is not None and known[3] == len(symbols) and self.same_interface(path, outside)
         if known is not None and same:
-            number, _, base, count, _, _ = known
+            number, _, base, count, _ = known
             self.connection.execute("delete from words where rowid between ? and ?", (base, base + count))
         else:
             self.families.add(family_of(language))
             self.keys.add(f"package:{package}")
             if known is not None:
-                self.keys.add(f"package:{known[5]}")
+                self.keys.add(f"package:{known[4]}")
                 self.forget_symbols(known[2], known[3], language)
                 number = known[0]
             else:
@@ -238,8 +238,8 @@ class _Refresh:
             (number, path, language, base, len(symbols), lines, rank, skipped),
         )
         self.connection.execute(
-            "insert or replace into facts values(?, ?, ?, ?, ?, ?)",
-            (number, digest, interface, package, outside, refs),
+            "insert or replace into facts values(?, ?, ?, ?, ?)",
+            (number, digest, package, outside, refs),
         )
         name = path.rpartition("/")[2]
         rows = [(base, number, 0, "file", name, path, 1, lines, 1, "", "", "")]
@@ -257,6 +257,15 @@ class _Refresh:
                 "insert into words(rowid, name, path, doc, body) values(?, ?, ?, ?, ?)",
                 [(place, *row) for place, row in enumerate(words, base)],
             )
+
+    def same_interface(self, path: str, outside: bytes) -> bool:
+        """Whether a file's new facts say to other files what its old ones did."""
+        from zlib import decompress
+
+        from guilds_code.engines.graph.facts import Facts
+
+        old, new = Facts.of(self.store.facts("outside", path)), Facts.of(decompress(outside))
+        return old.interface() == new.interface()
 
     def take(self, key: str, count: int) -> int:
         """The first of so many numbers that were never used before."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from guilds_code.engines.graph.files import Tree
 
-VERSION = 7
+VERSION = 8
 """Of the tables and of what the extractors find; raise it with either, and stores are rebuilt."""
 FILE_NAME = "graph.sqlite"
 LOCK_NAME = "lock"
@@ -30,7 +30,7 @@ create table meta(key text primary key, value) without rowid;
 create table file(id integer primary key, path text not null unique, language text not null, base integer not null,
   symbols integer not null, lines integer not null, rank integer not null, skipped text not null,
   resolved integer not null);
-create table facts(file integer primary key, digest blob not null, interface blob not null, package text not null,
+create table facts(file integer primary key, digest blob not null, package text not null,
   outside blob not null, refs blob not null);
 create table symbol(id integer primary key, file integer not null, parent integer not null, type text not null,
   name text not null, qualified text not null, start integer not null, end integer not null, line integer not null,
@@ -131,6 +131,20 @@ class Store:
     def set(self, key: str, value: Any) -> None:
         """Set a value of `meta`."""
         self.connection.execute("insert or replace into meta values(?, ?)", (key, value))
+
+    def facts(self, column: str, path: str) -> bytes:
+        """A file's facts, `outside` or `refs`, as `marshal` wrote them. Raises DatabaseError when they are gone or
+        damaged; zlib's checksum tells."""
+        from sqlite3 import DatabaseError
+        from zlib import decompress, error
+
+        row = self.connection.execute(
+            f"select {column} from facts join file on id = file where path = ?", (path,)
+        ).fetchone()
+        try:
+            return decompress(row[0])
+        except (error, TypeError) as problem:
+            raise DatabaseError(f"the facts of {path} are damaged") from problem
 
     def tree(self) -> Tree | None:
         """The files as they were when the graph was last brought up to date; None while it never was."""

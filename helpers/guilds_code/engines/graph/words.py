@@ -43,6 +43,19 @@ def fold(identifier: str) -> str:
 def split(text: str) -> list[str]:
     """The words of a text or an identifier: apart at anything that is no letter or digit, and at case."""
     words: list[str] = []
+    for piece in text.translate(_APART).split():
+        if piece.isalpha() and (piece.islower() or piece[1:].islower()):
+            words.append(piece.lower()[:WORD_MAX_CHARACTERS])
+        else:
+            words += _split_at_case(piece)
+    return words
+
+
+_APART = {code: " " for code in range(128) if not chr(code).isalnum()}
+
+
+def _split_at_case(text: str) -> list[str]:
+    words: list[str] = []
     start = 0
     before = ""
     length = len(text)

@@ -78,7 +78,6 @@ def extracted(root: str, path: str, language: str, known: bytes) -> tuple[Any, .
         rank,
         skipped,
         digest,
-        facts.interface(),
         facts.package,
         *stored,
         symbols,
@@ -146,7 +145,7 @@ class Resolvers:
         from sqlite3 import DatabaseError
 
         resolver = self._resolver(self._languages[path])
-        refs = loads(self._stored("refs", path))
+        refs = loads(self._store.facts("refs", path))
         try:
             edges = resolver.edges(path, refs)
         except DatabaseError:  # the store is damaged, not this file's code
@@ -185,21 +184,7 @@ class Resolvers:
     def _facts(self, path: str) -> Any:
         from guilds_code.engines.graph.facts import Facts
 
-        return Facts.of(self._stored("outside", path))
-
-    def _stored(self, column: str, path: str) -> bytes:
-        """A file's facts as the store has them. Raises DatabaseError when they are gone or damaged; zlib's checksum
-        tells."""
-        from sqlite3 import DatabaseError
-        from zlib import decompress, error
-
-        row = self._store.connection.execute(
-            f"select {column} from facts join file on id = file where path = ?", (path,)
-        ).fetchone()
-        try:
-            return decompress(row[0])
-        except (error, TypeError) as problem:
-            raise DatabaseError(f"the facts of {path} are damaged") from problem
+        return Facts.of(self._store.facts("outside", path))
 
     def _text(self, path: str) -> str | None:
         try:

@@ -414,9 +414,7 @@ class _Broad(Walk):
         if left.type not in self.table.names:
             return None
         if self.language == "lua" and self.facts.scopes[scope][2] == "m" and self.text(left) not in self.facts.names[0]:
-            number = self.define(
-                "variable", self.text(left), node, scope, named=left, signature=self.signature(node, None)[:100]
-            )
+            number = self.define("variable", self.text(left), node, scope, named=left, signature=self.line(node))
             self.bind(scope, self.text(left), ("d", number))
             self.facts.names[scope][self.text(left)].append(binding)
             return None

@@ -7,7 +7,7 @@ embedding promotes, interfaces are satisfied by structure. Type arguments of fun
 from __future__ import annotations
 
 from guilds_code.engines.graph.facts import FLAGS, KIND, SCOPE, TYPE
-from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, one_line
+from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk
 from guilds_code.engines.graph.resolve import CLASSES, EXTERNAL, UNKNOWN, Resolver, plain
 
 TYPE_CHECKING = False
@@ -120,7 +120,7 @@ class _Go(Walk):
             embedded = [c for c in written.named_children if c.type == "type_elem"] if kind == "interface" else []
             number = self.define(
                 kind, name, node if node.named_child_count == 1 else spec, scope, named=named, opens="c",
-                signature="type " + one_line(self.source[spec.start_byte : self.body_start(written, kind)]),
+                signature="type " + self.one_line(spec.start_byte, self.body_start(written, kind)),
                 doc=self.comment_before(node if node.named_child_count == 1 else spec, _is_comment),
                 returns=None if kind != "type" else self.kind(written),
                 flags=("alias",) if spec.type == "type_alias" else (), shape=str(len(embedded)),
@@ -164,7 +164,7 @@ class _Go(Walk):
             names = field.children_by_field_name("name")
             for named in names:
                 number = self.define(
-                    "field", self.text(named), field, scope, named=named, signature=one_line(self.slice(field)),
+                    "field", self.text(named), field, scope, named=named, signature=self.line(field),
                     returns=kind,
                 )  # fmt: skip
                 self.bind(scope, self.text(named), ("d", number))
@@ -184,7 +184,7 @@ class _Go(Walk):
             if child.type in ("method_elem", "method_spec") and named is not None:
                 result = child.child_by_field_name("result")
                 number = self.define(
-                    "method", self.text(named), child, scope, named=named, signature=one_line(self.slice(child)),
+                    "method", self.text(named), child, scope, named=named, signature=self.line(child),
                     doc=self.comment_before(child, _is_comment), returns=self.results(result),
                     flags=("abstract",), shape=self.shape(child),
                 )  # fmt: skip
@@ -208,7 +208,7 @@ class _Go(Walk):
             for named, binding in zip(names, self.spread(values, len(names), 0), strict=True):
                 number = self.define(
                     kind, self.text(named), spec, 0, named=named, returns=declared,
-                    signature=f"{node.children[0].type} {one_line(self.slice(spec))}"[:120],
+                    signature=f"{node.children[0].type} {self.line(spec)}",
                     doc=self.comment_before(node if node.named_child_count == 1 else spec, _is_comment),
                 )  # fmt: skip
                 numbers.append(number)
@@ -629,9 +629,6 @@ class _Go(Walk):
                     found += [dots + _bare(self.text(written))] * count
             parts.append(",".join(found))
         return f"({parts[0]}) {parts[1]}".strip()
-
-    def slice(self, node: Node) -> bytes:
-        return self.source[node.start_byte : min(node.end_byte, node.start_byte + 200)]
 
     def drop_local_references(self) -> None:
         """Leave out builtins, local variables and type parameters."""

@@ -7,7 +7,7 @@ by the number of arguments). Type arguments of methods are not inferred.
 from __future__ import annotations
 
 from guilds_code.engines.graph.facts import KIND, NAME, PARENT, SCOPE
-from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, one_line
+from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk
 from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, Resolver, plain
 
 TYPE_CHECKING = False
@@ -492,7 +492,7 @@ class _Java(Walk):
 
     def signature_from(self, start: Node, node: Node, body: Node | None) -> str:
         end = body.start_byte if body is not None else node.end_byte
-        return one_line(self.source[start.start_byte : min(end, start.start_byte + 2000)])
+        return self.one_line(start.start_byte, end)
 
     def drop_local_references(self) -> None:
         """Leave out bare names of local variables and type parameters."""

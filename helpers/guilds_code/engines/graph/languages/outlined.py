@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from guilds_code.engines.graph.languages.walk import Walk, clip, one_line
+from guilds_code.engines.graph.languages.walk import Walk, one_line
+from guilds_wire.errors import clip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from guilds_code.engines.graph.facts import FLAGS, KIND, PARENT, SCOPE
 from guilds_code.engines.graph.languages.modules import Modules
-from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, one_line
+from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk
 from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, VARIABLES, Resolver, plain, with_receiver
 
 TYPE_CHECKING = False
@@ -198,7 +198,7 @@ class _TypeScript(Walk):
             if owner >= 0:
                 around = self.facts.defs[owner][SCOPE]
                 name = self.text(pattern)
-                number = self.define("property", name, node, around, signature=one_line(self.slice(node)))
+                number = self.define("property", name, node, around, signature=self.line(node))
                 self.bind(around, name, ("d", number))
                 self.facts.names[around][name].append(("t", binding[1]) if binding[1] else ("v", binding[2]))
 
@@ -346,7 +346,7 @@ class _TypeScript(Walk):
             return
         declared = self.annotation(annotation, scope)
         number = self.define(
-            "property", name, node, scope, named=named, signature=one_line(self.slice(node))[:160], returns=declared,
+            "property", name, node, scope, named=named, signature=self.line(node), returns=declared,
             doc=self.doc(node),
         )  # fmt: skip
         self.bind(scope, name, ("d", number))
@@ -461,7 +461,7 @@ class _TypeScript(Walk):
         around = self.current
         if self.facts.scopes[scope][2] == "m":
             number = self.define(
-                "variable", name, outer, scope, named=named, signature=one_line(self.slice(node)[:200])[:120],
+                "variable", name, outer, scope, named=named, signature=self.line(node),
                 returns=declared, doc=self.doc(outer),
             )  # fmt: skip
             self.bind(scope, name, ("d", number))
@@ -1028,7 +1028,7 @@ class _TypeScript(Walk):
             name = self.member_name(named)
             number = self.define(
                 "property" if node.type == "property_signature" else "method", name, node, scope, named=named,
-                signature=one_line(self.slice(node))[:160], parent=self.current,
+                signature=self.line(node), parent=self.current,
                 returns=declared if node.type == "property_signature" else declared and declared[1],
             )  # fmt: skip
             self.bind(scope, name, ("d", number))
@@ -1052,9 +1052,6 @@ class _TypeScript(Walk):
     def doc(self, node: Node) -> str:
         holder = node.parent if node.parent is not None and node.parent.type == "export_statement" else node
         return self.comment_before(holder, _DOC.__contains__)
-
-    def slice(self, node: Node) -> bytes:
-        return self.source[node.start_byte : min(node.end_byte, node.start_byte + 400)]
 
     # scopes
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from sys import intern
 
 from guilds_code.engines.graph.facts import Facts
+from guilds_wire.errors import clip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
     from guilds_code.engines.graph.facts import Binding, Expression
 
+LINE_MAX_CHARACTERS = 120
 SIGNATURE_MAX_CHARACTERS = 300
+SIGNATURE_MAX_BYTES = 2000
 DOC_MAX_CHARACTERS = 400
 """Enough for the first paragraph; the first line is what answers show."""
 TEXTS_MAX = 100_000
@@ -91,11 +94,16 @@ class Walk:
     def signature(self, start: Node, body: Node | None) -> str:
         """The source from a node up to its body, on one line."""
         end = body.start_byte if body is not None else start.end_byte
-        return one_line(self.source[start.start_byte : min(end, start.start_byte + 2000)])
+        return self.one_line(start.start_byte, end)
 
-    def line(self, node: Node, most: int = 120) -> str:
+    def line(self, node: Node) -> str:
         """The node's source on one line, clipped: the signature of a field or a variable."""
-        return clip(one_line(self.source[node.start_byte : min(node.end_byte, node.start_byte + 4 * most)]), most)
+        return clip(self.one_line(node.start_byte, node.end_byte), LINE_MAX_CHARACTERS)
+
+    def one_line(self, start: int, end: int) -> str:
+        """This part of the source on one line; an ellipsis stands for what is not even read of a long one."""
+        text = one_line(self.source[start : min(end, start + SIGNATURE_MAX_BYTES)])
+        return text if end - start <= SIGNATURE_MAX_BYTES else f"{text}…"
 
     def comment_before(self, node: Node, is_comment: Callable[[str], bool]) -> str:
         """The comment that stands right above a node, without its marks."""
@@ -127,11 +135,6 @@ def _interned(piece: bytes) -> str:
 def one_line(source: bytes) -> str:
     """White space runs as one blank."""
     return " ".join(source.decode("utf-8", "replace").split())
-
-
-def clip(text: str, most: int) -> str:
-    """The text, cut with an ellipsis."""
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def plain_comment(comment: str) -> str:
