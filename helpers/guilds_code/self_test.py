@@ -59,7 +59,8 @@ def _program(words: tuple[str, ...], mend: str) -> str:
 def _ripgrep() -> str:
     for program in PROGRAMS:
         if os.access(program, os.X_OK):
-            return _program((os.fsdecode(program), "--version"), "apt-get install ripgrep")
+            path = os.fsdecode(program)
+            return f"{_program((path, '--version'), 'apt-get install ripgrep')}, {path}"
     raise _MissingError("not found; apt-get install ripgrep")
 
 
