@@ -66,7 +66,12 @@ def call(address: str, network: bool, secret_names: tuple[str, ...], raw: bool, 
             Run(sandbox, agent=agent, id=AGENT_ID, secrets=secrets) as run,
         ):
             if raw:
-                click.echo(orjson.dumps(run.redacted(await _envelope(run, tool, arguments))))
+                try:
+                    envelope = await _envelope(run, tool, arguments)
+                except (SandboxError, ToolError) as problem:  # it can quote what the helper printed
+                    click.echo(f"error: {run.redacted(str(problem))}", err=True)
+                    return 1
+                click.echo(orjson.dumps(run.redacted(envelope)))
                 return 0
             message = await run.call(tool, arguments)
         click.echo(message.content)

@@ -51,6 +51,20 @@ def test_secrets_are_kept_out_of_both_forms_of_a_result(tmp_path: Path) -> None:
     assert json.loads(raw.stdout)["text"] == "[redacted:API_KEY]"
 
 
+def test_secrets_are_kept_out_of_what_a_helper_says_when_it_dies(tmp_path: Path) -> None:
+    command = ("call", "--sandbox", "local:.", "--secret", "API_KEY")
+    of_the_session = "session=$(ps -o ppid= -p $PPID | tr -d ' ')"
+    dies = json.dumps({"command": f"{of_the_session}; echo hunter22 >/proc/$session/fd/2; kill -9 $session $PPID"})
+
+    shown = guilds(tmp_path, *command, "shell", dies)
+    raw = guilds(tmp_path, *command, "--raw", "shell", dies)
+
+    assert "[redacted:API_KEY]" in shown.stdout
+    assert "[redacted:API_KEY]" in raw.stderr
+    assert "hunter22" not in shown.stdout + shown.stderr + raw.stdout + raw.stderr
+    assert (shown.returncode, raw.returncode) == (1, 1)
+
+
 def test_the_tools_are_listed_as_text_and_as_json(tmp_path: Path) -> None:
     listed = guilds(tmp_path, "tools").stdout.splitlines()
     described = json.loads(guilds(tmp_path, "tools", "--json").stdout)

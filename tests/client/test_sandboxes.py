@@ -76,6 +76,18 @@ async def test_a_timeout_ends_the_process_inside(kind: str, folder: Path) -> Non
 
 
 @asynchronous
+async def test_a_timeout_ends_what_the_process_started_even_if_it_ignores_sigterm(kind: str, folder: Path) -> None:
+    async with sandbox_of(kind, folder) as sandbox:
+        command = f"cd {sandbox.home}; (trap '' TERM; {WRITES_LATER}) & wait"
+        with pytest.raises(SandboxTimeoutError):
+            await sandbox.exec(["bash", "-c", command], timeout=0.5)
+        await asyncio.sleep(AFTER_THAT_SECONDS)
+        listed = await sandbox.exec(["ls", sandbox.home], timeout=30)
+
+    assert b"marker" not in listed.stdout
+
+
+@asynchronous
 async def test_a_caller_that_is_cancelled_ends_the_process_inside(kind: str, folder: Path) -> None:
     async with sandbox_of(kind, folder) as sandbox:
         command = f"cd {sandbox.home}; {WRITES_LATER}"

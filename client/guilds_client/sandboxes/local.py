@@ -59,7 +59,7 @@ class LocalSandbox(ProcessSandbox):
             pipes,
             lambda: _end_of(started),
             started.terminate,
-            lambda: os.killpg(started.pid, signal.SIGKILL),
+            lambda: _kill_group(started.pid),
         )
 
     async def close(self) -> None:
@@ -101,6 +101,11 @@ def _private_folder(home: str) -> Path:
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
             raise SandboxError(f"{made} is not a folder of this user alone (0700); remove it.")
     return folder
+
+
+def _kill_group(leader: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # nobody is left in it
+        os.killpg(leader, signal.SIGKILL)
 
 
 async def _end_of(started: subprocess.Popen[bytes]) -> int:

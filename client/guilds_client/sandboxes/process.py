@@ -238,7 +238,10 @@ async def _writer(descriptor: int) -> asyncio.StreamWriter:
 
 
 class PipeProcess(Process):
-    """A process of this machine whose three streams are pipes. `wait` gives its exit code (-n after signal n)."""
+    """A process of this machine whose three streams are pipes. `wait` gives its exit code (-n after signal n).
+
+    `kill` is for the whole group, also when the process itself has gone: what it started may ignore SIGTERM.
+    """
 
     def __init__(
         self,
@@ -276,7 +279,6 @@ class PipeProcess(Process):
         if self.is_running:
             self._terminate()
             await asyncio.wait((self._exit,), timeout=GRACE_SECONDS)
-        if self.is_running:
             self._kill()
             await asyncio.wait((self._exit,))
         self._exit.exception()  # it may be unknown, which concerns whoever asks for the exit code

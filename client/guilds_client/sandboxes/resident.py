@@ -2,8 +2,8 @@
 
 On the socket whose descriptor is its argument, each message is one JSON object. `{"id", "argv", "env"}` with three
 descriptors starts a process, which `{"id"}` confirms, or `{"id", "errno"}` denies; `{"id", "signal"}` sends it a
-signal (SIGKILL to its whole group); `{"id", "exit"}` says that it has ended (-n: by signal n). The end of the socket
-ends the sandbox.
+signal (SIGKILL to its whole group; what is left of that when it ends after SIGTERM is killed); `{"id", "exit"}` says
+that it has ended (-n: by signal n). The end of the socket ends the sandbox.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def main() -> None:
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     processes: dict[int, int] = {}  # by pid, the id that the caller gave
+    ending: set[int] = set()  # the pids that were sent SIGTERM
     caller.send(b"{}")
     poll = select.poll()
     poll.register(caller, select.POLLIN)
@@ -35,12 +36,12 @@ def main() -> None:
         for descriptor, _ in poll.poll():
             if descriptor == woken:
                 os.read(woken, 4096)
-                _report(caller, processes)
-            elif not _take(caller, processes):
+                _report(caller, processes, ending)
+            elif not _take(caller, processes, ending):
                 return
 
 
-def _take(caller: socket.socket, processes: dict[int, int]) -> bool:
+def _take(caller: socket.socket, processes: dict[int, int], ending: set[int]) -> bool:
     """Do what one message asks; False at the socket's end."""
     data, descriptors, _, _ = socket.recv_fds(caller, MESSAGE_MAX_BYTES, 3)
     if not data:
@@ -50,6 +51,7 @@ def _take(caller: socket.socket, processes: dict[int, int]) -> bool:
         for pid, known in processes.items():
             if known == message["id"]:
                 (os.killpg if message["signal"] == signal.SIGKILL else os.kill)(pid, message["signal"])
+                ending.add(pid)
         return True
     try:
         processes[_spawn(message["argv"], message["env"], descriptors)] = message["id"]
@@ -74,14 +76,18 @@ def _spawn(argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
     )
 
 
-def _report(caller: socket.socket, processes: dict[int, int]) -> None:
+def _report(caller: socket.socket, processes: dict[int, int], ending: set[int]) -> None:
     while processes:
         try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:
             return
-        if not pid:
+        if ended is None:
             return
+        if ended.si_pid in ending:  # not yet waited for, it keeps the group's number
+            ending.remove(ended.si_pid)
+            os.killpg(ended.si_pid, signal.SIGKILL)
+        pid, status = os.waitpid(ended.si_pid, 0)
         if pid in processes:
             answer = {"id": processes.pop(pid), "exit": os.waitstatus_to_exitcode(status)}
             caller.send(json.dumps(answer).encode())

@@ -109,8 +109,8 @@ def _end(pid: int, ended: int) -> None:
     os.kill(pid, SIGTERM)
     poll = select.poll()
     poll.register(ended, select.POLLIN)
-    if not poll.poll(GRACE_MILLISECONDS):
-        os.killpg(pid, SIGKILL)
+    poll.poll(GRACE_MILLISECONDS)
+    os.killpg(pid, SIGKILL)  # what it started may ignore SIGTERM; not yet waited for, it keeps the group's number
 
 
 sys.exit(main())
