@@ -11,7 +11,7 @@ import posixpath
 
 from guilds_code.engines.graph.facts import FLAGS, KIND, PARENT, SCOPE
 from guilds_code.engines.graph.languages import language_of
-from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk
+from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, parser
 from guilds_code.engines.graph.resolve import CLASSES, EXTERNAL, UNKNOWN, Resolver, plain
 
 TYPE_CHECKING = False
@@ -185,21 +185,12 @@ _SELF_NAMES = frozenset(("$this", "self", "static", "this", "Self", "@This()"))
 _LITERALS = ("string", "integer", "float", "number", "number_literal", "string_literal", "integer_literal",
              "boolean_literal", "true", "false", "nil", "null", "null_literal")  # fmt: skip
 
-_parsers: dict[str, Any] = {}
-
 
 def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
     """The facts of one file."""
     table = TABLES[language]
-    if language not in _parsers:
-        from importlib import import_module
-
-        from tree_sitter import Language, Parser
-
-        grammar = import_module(f"tree_sitter_{table.grammar}")
-        _parsers[language] = Parser(Language(getattr(grammar, table.function)()))
     walk = _Broad(source, language, table)
-    walk.visit(_parsers[language].parse(source).root_node, 0)
+    walk.visit(parser(f"tree_sitter_{table.grammar}", table.function).parse(source).root_node, 0)
     return walk.facts
 
 

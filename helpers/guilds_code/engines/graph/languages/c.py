@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 
 from guilds_code.engines.graph.facts import FLAGS, HOME, KIND, SCOPE, TYPE
-from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk
+from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, parser
 from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, VARIABLES, Resolver
 
 TYPE_CHECKING = False
@@ -31,28 +31,16 @@ _BLOCKS = frozenset(("compound_statement", "for_statement"))
 INCLUDED_MAX = 400
 """Files that one file's includes are followed into."""
 
-_parser: Any = None
-
 
 def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
     """The facts of one file."""
-    global _parser
-    if _parser is None:
-        import tree_sitter_c
-        from tree_sitter import Language, Parser
-
-        _parser = Parser(Language(tree_sitter_c.language()))
     walk = _C(source)
-    walk.visit_all(_parser.parse(source).root_node, 0)
+    walk.visit_all(parser("tree_sitter_c").parse(source).root_node, 0)
     walk.drop_local_references()
     return walk.facts
 
 
 class _C(Walk):
-    def visit_all(self, node: Node, scope: int) -> None:
-        for child in node.named_children:
-            self.visit(child, scope)
-
     def visit(self, node: Node, scope: int) -> None:
         """Walk a node."""
         kind = node.type

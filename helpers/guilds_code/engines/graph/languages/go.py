@@ -7,7 +7,7 @@ embedding promotes, interfaces are satisfied by structure. Type arguments of fun
 from __future__ import annotations
 
 from guilds_code.engines.graph.facts import FLAGS, KIND, SCOPE, TYPE
-from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk
+from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, parser
 from guilds_code.engines.graph.resolve import CLASSES, EXTERNAL, UNKNOWN, Resolver, plain
 
 TYPE_CHECKING = False
@@ -49,22 +49,13 @@ _BUILD_TAGS = frozenset(("linux", "unix", "amd64", "gc", "cgo"))
 _NOT_BUILT = "//go:build"
 """Among a file's exports: the mark of one that a plain build on Linux leaves out."""
 
-_parser: Any = None
-
 
 def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
     """The facts of one file."""
-    global _parser
-    if _parser is None:
-        import tree_sitter_go
-        from tree_sitter import Language, Parser
-
-        _parser = Parser(Language(tree_sitter_go.language()))
     walk = _Go(source)
     if not _is_built(source):
         walk.facts.exports[_NOT_BUILT] = ("?",)
-    root = _parser.parse(source).root_node
-    for child in root.named_children:
+    for child in parser("tree_sitter_go").parse(source).root_node.named_children:
         walk.top(child)
     for child in walk.waiting:
         walk.function(child)

@@ -7,7 +7,7 @@ by the number of arguments). Type arguments of methods are not inferred.
 from __future__ import annotations
 
 from guilds_code.engines.graph.facts import KIND, NAME, PARENT, SCOPE
-from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk
+from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, parser
 from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, Resolver, plain
 
 TYPE_CHECKING = False
@@ -59,28 +59,16 @@ _PER_ELEMENT = frozenset(
      "peek", "takeWhile", "dropWhile", "mapToLong", "mapToObj", "thenApply", "thenAccept", "toArray", "forEachOrdered")
 )  # fmt: skip
 
-_parser: Any = None
-
 
 def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
     """The facts of one file."""
-    global _parser
-    if _parser is None:
-        import tree_sitter_java
-        from tree_sitter import Language, Parser
-
-        _parser = Parser(Language(tree_sitter_java.language()))
     walk = _Java(source)
-    walk.visit_all(_parser.parse(source).root_node, 0)
+    walk.visit_all(parser("tree_sitter_java").parse(source).root_node, 0)
     walk.drop_local_references()
     return walk.facts
 
 
 class _Java(Walk):
-    def visit_all(self, node: Node, scope: int) -> None:
-        for child in node.named_children:
-            self.visit(child, scope)
-
     def visit(self, node: Node, scope: int) -> None:
         """Walk a node."""
         kind = node.type

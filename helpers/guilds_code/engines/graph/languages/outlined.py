@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from guilds_code.engines.graph.languages.walk import Walk, one_line
+from guilds_code.engines.graph.languages.walk import Walk, one_line, parser
 from guilds_wire.errors import clip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from tree_sitter import Node
 
@@ -19,19 +18,11 @@ KEY_DEPTH_MAX = 3
 ENTRIES_MAX = 1000
 NAME_MAX_CHARACTERS = 120
 
-_parsers: dict[str, Any] = {}
-
 
 def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
     """The headings, selectors or keys of one file as definitions."""
-    if language not in _parsers:
-        from importlib import import_module
-
-        from tree_sitter import Language, Parser
-
-        _parsers[language] = Parser(Language(import_module(f"tree_sitter_{language}").language()))
     walk = _Outline(source)
-    root = _parsers[language].parse(source).root_node
+    root = parser(f"tree_sitter_{language}").parse(source).root_node
     if language == "markdown":
         walk.headings(root)
     elif language == "html":

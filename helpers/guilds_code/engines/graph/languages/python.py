@@ -7,7 +7,7 @@ followed only into `isinstance` tests, and to the last binding of a local name t
 from __future__ import annotations
 
 from guilds_code.engines.graph.facts import FLAGS, KIND, NAME, PARENT, SCOPE, TYPE
-from guilds_code.engines.graph.languages.walk import DEPTH_MAX, DOC_MAX_CHARACTERS, Walk
+from guilds_code.engines.graph.languages.walk import DEPTH_MAX, DOC_MAX_CHARACTERS, Walk, parser
 from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, Resolver, plain
 from guilds_wire.errors import clip
 
@@ -48,31 +48,22 @@ _SILENT = frozenset(
 )  # fmt: skip
 
 
+_GRAMMAR = "tree_sitter_python"
+_FIELD: dict[str, int] = {}
+"""The grammar's fields by number: a look-up by number takes a third of the time of one by name."""
 OPEN = ("all", "*")
 """What `__all__` is when no literal says it."""
 
 
 def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
     """The facts of one module."""
-    import tree_sitter_python
-    from tree_sitter import Language, Parser
-
-    global _parser
-    if _parser is None:
-        grammar = Language(tree_sitter_python.language())
-        _FIELD.update({grammar.field_name_for_id(number) or "": number for number in range(1, grammar.field_count + 1)})
-        _parser = Parser(grammar)
+    grammar = parser(_GRAMMAR)
+    if not _FIELD and (fields := grammar.language) is not None:
+        _FIELD.update({fields.field_name_for_id(n) or "": n for n in range(1, fields.field_count + 1)})
     walk = _Python(source)
-    root = _parser.parse(source).root_node
-    for child in root.named_children:
-        walk.visit(child, 0)
+    walk.visit_all(grammar.parse(source).root_node, 0)
     walk.drop_local_references()
     return walk.facts
-
-
-_parser: Any = None
-_FIELD: dict[str, int] = {}
-"""The grammar's fields by number: a look-up by number takes a third of the time of one by name."""
 
 
 class _Python(Walk):
@@ -96,7 +87,7 @@ class _Python(Walk):
     def silent(self, node: Node, scope: int) -> None:
         """Nothing in it refers to anything."""
 
-    def visit_all(self, nodes: list[Node], scope: int) -> None:
+    def visit_each(self, nodes: list[Node], scope: int) -> None:
         for node in nodes:
             self.visit(node, scope)
 
@@ -160,7 +151,7 @@ class _Python(Walk):
             base = child
             if child.type == "subscript" and (value := child.child_by_field_id(_FIELD["value"])) is not None:
                 base = value
-                self.visit_all(child.named_children[1:], scope)
+                self.visit_each(child.named_children[1:], scope)
             if base.type in ("identifier", "attribute"):
                 expression = self.expression(base)
                 if expression is not None:
@@ -307,7 +298,7 @@ class _Python(Walk):
                 self.field(scope, self.text(owner), self.text(attribute), binding)
             self.reference(node, scope, "uses")
         else:
-            self.visit_all(node.named_children, scope)
+            self.visit_each(node.named_children, scope)
 
     def bind_again(self, scope: int, name: str, binding: Binding) -> None:
         """Bind a name; in a function what it held before may count no more from here on."""
@@ -369,7 +360,7 @@ class _Python(Walk):
             self.bind(self.base(scope), self.text(left), ("?",))
             if scope == 0 and self.text(left) == "__all__":
                 self.listed(right)
-        self.visit_all([n for n in (left, right) if n is not None], scope)
+        self.visit_each([n for n in (left, right) if n is not None], scope)
 
     def listed(self, node: Node | None) -> None:
         """Names that are put into `__all__`; with any that no literal gives it counts as open."""
@@ -540,7 +531,7 @@ class _Python(Walk):
             if scope == 0 and function.type == "attribute" and self.text(function).startswith("__all__."):
                 self.listed(None)
         if arguments is not None:
-            self.visit_all(arguments.named_children, scope)
+            self.visit_each(arguments.named_children, scope)
 
     def keyword_argument(self, node: Node, scope: int) -> None:
         value = node.child_by_field_id(_FIELD["value"])
@@ -728,7 +719,7 @@ class _Python(Walk):
     def quoted(self, node: Node) -> tuple[_Python | None, Node | None]:
         """The annotation that a string holds, with the walk that its nodes belong to."""
         content = b"".join(self.source[c.start_byte : c.end_byte] for c in node.children if c.type == "string_content")
-        root = _parser.parse(b"(" + content + b")").root_node
+        root = parser(_GRAMMAR).parse(b"(" + content + b")").root_node
         held = root.named_children[0] if root.named_child_count == 1 and not root.has_error else None
         while held is not None and held.type in ("expression_statement", "parenthesized_expression"):
             held = held.named_children[0] if held.named_child_count == 1 else None

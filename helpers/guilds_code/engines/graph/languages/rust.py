@@ -8,7 +8,7 @@ derefs beyond references and the standard pointers are not followed.
 from __future__ import annotations
 
 from guilds_code.engines.graph.facts import FLAGS, HOME, KIND, NAME, SCOPE, TYPE
-from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk
+from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, parser
 from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, Resolver, plain
 
 TYPE_CHECKING = False
@@ -51,20 +51,11 @@ _STD = frozenset(("std", "core", "alloc"))
 _ROOTS = ("lib", "main", "mod")
 """Files whose coming or going can move what a path starts from."""
 
-_parser: Any = None
-
 
 def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
     """The facts of one file."""
-    global _parser
-    if _parser is None:
-        import tree_sitter_rust
-        from tree_sitter import Language, Parser
-
-        _parser = Parser(Language(tree_sitter_rust.language()))
     walk = _Rust(source)
-    root = _parser.parse(source).root_node
-    walk.visit_all(root, 0)
+    walk.visit_all(parser("tree_sitter_rust").parse(source).root_node, 0)
     for node, scope in walk.waiting:
         walk.impl(node, scope)
     walk.drop_local_references()
@@ -76,10 +67,6 @@ class _Rust(Walk):
         super().__init__(source)
         self.waiting: list[tuple[Node, int]] = []
         """Implementations are walked last, so that they find their type wherever the file has it."""
-
-    def visit_all(self, node: Node, scope: int) -> None:
-        for child in node.named_children:
-            self.visit(child, scope)
 
     def visit(self, node: Node, scope: int) -> None:
         """Walk a node."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from guilds_code.engines.graph.facts import FLAGS, KIND, PARENT, SCOPE
 from guilds_code.engines.graph.languages.modules import Modules
-from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk
+from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, parser
 from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, VARIABLES, Resolver, plain, with_receiver
 
 TYPE_CHECKING = False
@@ -52,28 +52,14 @@ _DOC = ("comment",)
 RETURNS_MAX = 8
 """Return statements that an inferred result looks at."""
 
-_parsers: dict[str, Any] = {}
-
 
 def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
     """The facts of one module."""
+    dialect = "typescript" if path.rpartition(".")[2].lower() in ("ts", "mts", "cts") else "tsx"
     walk = _TypeScript(source)
-    root = _parser(path).parse(source).root_node
-    for child in root.named_children:
-        walk.visit(child, 0)
+    walk.visit_all(parser("tree_sitter_typescript", f"language_{dialect}").parse(source).root_node, 0)
     walk.drop_local_references()
     return walk.facts
-
-
-def _parser(path: str) -> Any:
-    ending = path.rpartition(".")[2].lower()
-    dialect = "typescript" if ending in ("ts", "mts", "cts") else "tsx"
-    if dialect not in _parsers:
-        import tree_sitter_typescript
-        from tree_sitter import Language, Parser
-
-        _parsers[dialect] = Parser(Language(getattr(tree_sitter_typescript, f"language_{dialect}")()))
-    return _parsers[dialect]
 
 
 class _TypeScript(Walk):
@@ -803,10 +789,6 @@ class _TypeScript(Walk):
                 self.anonymous(child, scope)
             else:
                 self.visit(child, scope)
-
-    def visit_all(self, node: Node, scope: int) -> None:
-        for child in node.named_children:
-            self.visit(child, scope)
 
     def visit_type(self, node: Node, scope: int) -> None:
         kind = node.type

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from tree_sitter import Node
+    from tree_sitter import Node, Parser
 
     from guilds_code.engines.graph.facts import Binding, Expression
 
@@ -28,6 +28,21 @@ TEXTS_MAX = 100_000
 """Names that are kept decoded; they repeat, but a worker's memory is bounded."""
 DEPTH_MAX = 16
 """How deeply an expression is described; what is nested deeper stays unknown."""
+
+
+def parser(package: str, grammar: str = "language") -> Parser:
+    """The parser for the grammar of that name in a package."""
+    key = f"{package}.{grammar}"
+    if key not in _parsers:
+        from importlib import import_module
+
+        from tree_sitter import Language, Parser
+
+        _parsers[key] = Parser(Language(getattr(import_module(package), grammar)()))
+    return _parsers[key]
+
+
+_parsers: dict[str, Parser] = {}
 
 
 class Walk:
@@ -43,6 +58,15 @@ class Walk:
         """The node's source, interned, since names repeat over all files."""
         piece = self.source[node.start_byte : node.end_byte]
         return _texts.get(piece) or _interned(piece)
+
+    def visit(self, node: Node, scope: int) -> None:
+        """Walk a node."""
+        raise NotImplementedError
+
+    def visit_all(self, node: Node, scope: int) -> None:
+        """Walk what a node holds."""
+        for child in node.named_children:
+            self.visit(child, scope)
 
     def open_scope(self, parent: int, definition: int, kind: str) -> int:
         """A new scope's number."""
