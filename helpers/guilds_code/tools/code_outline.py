@@ -57,10 +57,10 @@ def _known(graph: Graph, chosen: Chosen) -> tuple[str, int, str, list[Symbol]]:
 
 def _unlisted(chosen: Chosen) -> tuple[str, int, str, list[Symbol]]:
     """The same of a file that the graph leaves out, since it is ignored: it is read on the spot."""
-    from guilds_code.engines.graph.work import extracted
+    from guilds_code.engines.graph.work import extracted_apart
 
     language = language_of(chosen.within) or ""
-    record = extracted(chosen.root, chosen.within, language, b"")
+    _, record = next(extracted_apart(chosen.root, [(chosen.within, language, b"")], 1))
     if record is None:
         return language, 0, "it can't be read", []
     symbols = [

@@ -13,7 +13,7 @@ from time import monotonic
 
 from guilds_code.engines.graph import work
 from guilds_code.engines.graph.files import look
-from guilds_code.engines.graph.languages import CONFIGURATION, OUTLINED, family_of, language_of, languages_of
+from guilds_code.engines.graph.languages import CONFIGURATION, OUTLINED, family_of, language_of, languages_of, module_of
 from guilds_code.engines.graph.store import RELATIONS, Lock, Store, batches, damaged
 
 TYPE_CHECKING = False
@@ -205,12 +205,14 @@ class _Refresh:
 
     def records(self, todo: list[tuple[str, str, bytes]]) -> Iterator[tuple[str, Any]]:
         sizes = {path: _size(f"{self.root}/{path}") for path, _, _ in todo}
+        for language in {language for _, language, _ in todo} - OUTLINED:
+            module_of(language)  # what resolves needs it anyhow, and a fork has it then
         cores = len(os.sched_getaffinity(0))
         if cores > 1 and sum(sizes.values()) > work.PARALLEL_FROM_BYTES:
             todo = sorted(todo, key=lambda item: -sizes[item[0]])
-            yield from work.in_workers("extract", (self.root,), [todo[i::cores] for i in range(cores)])
+            yield from work.extracted_apart(self.root, todo, cores)
         else:
-            yield from work.extract_all(self.root, todo)
+            yield from work.extracted_apart(self.root, todo, 1)
 
     def write(self, record: tuple[Any, ...], known: tuple[Any, ...] | None) -> None:
         """Put one file's record in the place of what was known of it."""
@@ -341,7 +343,7 @@ class _Refresh:
             self.connection.execute("commit")
             share = -(-len(paths) // cores)
             shared = (self.store.folder, self.root, languages, packages, listed)
-            results: Iterable[Any] = work.in_workers("resolve", shared, list(batches(paths, share)))
+            results: Iterable[Any] = work.resolved_in_workers(shared, list(batches(paths, share)))
             self.connection.execute("begin immediate")
         else:
             resolvers = work.Resolvers(self.store, self.root, languages, packages, listed)

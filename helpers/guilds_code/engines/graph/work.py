@@ -1,7 +1,9 @@
-"""The work on single files: reading and extracting one, resolving one, here or in worker processes.
+"""The work on single files: extracting one, in a process apart, and resolving one, here or in worker processes.
 
-It writes to no store. Workers are fresh interpreters, not forks: a helper that serves a session has threads. A
-tree-sitter parse holds the interpreter's lock, so threads would not help.
+It writes to no store. A grammar's scanner is C code that a file can crash or keep busy for ever, so no file is parsed
+in the process that answers. Files are extracted in forks, which cost a few milliseconds. What resolves reads the store,
+and SQLite forbids its use on both sides of a fork (sqlite.org, "How To Corrupt An SQLite Database File", 2.6): that
+runs in fresh interpreters. A parse holds the interpreter's lock, so threads would not help.
 """
 
 from __future__ import annotations
@@ -18,38 +20,137 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Any
 
+    from guilds_code.engines.graph.facts import Facts
     from guilds_code.engines.graph.resolve import Resolver
     from guilds_code.engines.graph.store import Store
 
 FILE_MAX_BYTES = 2_000_000
 CONFIGURATION_MAX_BYTES = 1_000_000
+DIGEST_BYTES = 16
 LINE_AVERAGE_MAX_BYTES = 400
 """Written code averages 30 to 60 bytes a line; minified code thousands."""
 MINIFIED_FROM_BYTES = 5_000
 RECURSION_LIMIT = 20_000
 """Enough for any written code; what is nested deeper is skipped and said. Calls between Python functions take no
 C stack since 3.11."""
-PARALLEL_FROM_BYTES = 1_500_000
+PARALLEL_FROM_BYTES = 300_000
+"""Files of this size together take a parser a tenth of a second; another process pays from there on."""
 PARALLEL_FROM_FILES = 150
-"""From here on the start of a worker (0.1 s) pays."""
+"""From here on the start of an interpreter (0.1 s) pays."""
+FILE_CPU_SECONDS = 20.0
+"""What one file may take; 2 MB of written code take 3."""
+FAILED = "the parser failed on it"
 
 
-def extracted(root: str, path: str, language: str, known: bytes) -> tuple[Any, ...] | None:
-    """One file's record for the store; None when its content has the `known` digest or it can't be read."""
-    from hashlib import blake2b
-    from marshal import dumps
-    from zlib import compress
+def extracted_apart(root: str, todo: list[tuple[str, str, bytes]], processes: int) -> Iterator[tuple[str, Any]]:
+    """(path, record for the store) of each (path, language, digest of what is known of it), as they come; the record is
+    None when the content is the known one or can't be read.
 
-    from guilds_code.engines.graph.facts import Facts
-    from guilds_code.engines.graph.words import BODY_WORDS_MAX, OTHER_BODY_WORDS_MAX, documents
+    A process that dies, or takes too long over a file, is replaced, and the file is recorded as left out.
+    """
+    from select import POLLHUP, POLLIN, poll
+
+    workers: dict[int, _Apart] = {}
+    poller = poll()
+
+    def start(share: list[tuple[str, str, bytes]]) -> None:
+        worker = _Apart(root, share)
+        workers[worker.pipe] = worker
+        poller.register(worker.pipe, POLLIN | POLLHUP)
 
     try:
-        with open(f"{root}/{path}", "rb") as file:
-            source = file.read(FILE_MAX_BYTES + 1)
-    except OSError:
-        return None
-    digest = blake2b(source, digest_size=16).digest()
-    if digest == known:
+        for first in range(min(processes, len(todo))):
+            start(todo[first::processes])
+        while workers:
+            for pipe, _ in poller.poll():
+                worker = workers[pipe]
+                piece = os.read(pipe, 1 << 20)
+                for result in _complete(worker.buffer, piece):
+                    worker.done += 1
+                    yield result
+                if not piece:
+                    poller.unregister(pipe)
+                    workers.pop(pipe).end()
+                    left = worker.share[worker.done :]
+                    if left:
+                        path, language, _ = left[0]
+                        yield path, _left_out(root, path, language)
+                    if left[1:]:
+                        start(left[1:])
+    finally:
+        for worker in workers.values():
+            worker.end()
+
+
+class _Apart:
+    """A fork that extracts its share; results come through its pipe, each before the next file is begun."""
+
+    __slots__ = ("_pid", "buffer", "done", "pipe", "share")
+
+    def __init__(self, root: str, share: list[tuple[str, str, bytes]]) -> None:
+        self.share = share
+        self.done = 0
+        self.buffer = bytearray()
+        self.pipe, output = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            code = 1
+            try:
+                _extract(root, share, output)
+                code = 0
+            finally:
+                os._exit(code)
+        os.close(output)
+
+    def end(self) -> None:
+        """Forget the process, which may be running."""
+        from signal import SIGKILL
+
+        os.close(self.pipe)
+        os.kill(self._pid, SIGKILL)
+        os.waitpid(self._pid, 0)
+
+
+def _extract(root: str, share: list[tuple[str, str, bytes]], output: int) -> None:
+    """In a fork: extract, and hold on to nothing of the parent's. Past its time a file ends the process (SIGPROF)."""
+    from gc import disable
+    from marshal import dumps
+    from resource import RLIMIT_CORE, setrlimit
+    from signal import ITIMER_PROF, SIG_DFL, SIGPROF, setitimer, signal
+
+    disable()  # facts hold no cycles; collecting costs a third of the time
+    sys.setrecursionlimit(RECURSION_LIMIT)
+    setrlimit(RLIMIT_CORE, (0, 0))
+    signal(SIGPROF, SIG_DFL)
+    os.closerange(3, output)
+    os.closerange(output + 1, os.sysconf("SC_OPEN_MAX"))
+    with open(output, "wb") as stream:
+        for path, language, known in share:
+            setitimer(ITIMER_PROF, FILE_CPU_SECONDS)
+            data = dumps((path, _extracted(root, path, language, known)))
+            stream.write(len(data).to_bytes(4, "little") + data)
+            stream.flush()
+
+
+def _complete(buffer: bytearray, piece: bytes) -> Iterator[Any]:
+    """The results that are whole with the next piece of a stream, each after its length; the rest stays."""
+    from marshal import loads
+
+    buffer += piece
+    while len(buffer) >= 4 and len(buffer) >= 4 + (size := int.from_bytes(buffer[:4], "little")):
+        result = loads(bytes(buffer[4 : 4 + size]))
+        del buffer[: 4 + size]
+        yield result
+
+
+def _extracted(root: str, path: str, language: str, known: bytes) -> tuple[Any, ...] | None:
+    """One file's record for the store; None when its content has the `known` digest or it can't be read."""
+    from hashlib import blake2b
+
+    from guilds_code.engines.graph.facts import Facts
+
+    source = _content(root, path)
+    if source is None or blake2b(source, digest_size=DIGEST_BYTES).digest() == known:
         return None
     skipped = reason_to_skip(path, source)
     facts = Facts()
@@ -61,6 +162,34 @@ def extracted(root: str, path: str, language: str, known: bytes) -> tuple[Any, .
         except Exception as problem:  # one file that the extractor fails on is said, the others count
             print(f"{path}: {type(problem).__name__}: {problem}", file=sys.stderr)
             skipped = f"not understood ({type(problem).__name__})"
+    return _record(path, language, source, facts, skipped)
+
+
+def _left_out(root: str, path: str, language: str) -> tuple[Any, ...] | None:
+    """The record of a file that ended the process it was extracted in."""
+    from guilds_code.engines.graph.facts import Facts
+
+    source = _content(root, path)
+    return _record(path, language, source, Facts(), FAILED) if source is not None else None
+
+
+def _content(root: str, path: str) -> bytes | None:
+    try:
+        with open(f"{root}/{path}", "rb") as file:
+            return file.read(FILE_MAX_BYTES + 1)
+    except OSError:
+        return None
+
+
+def _record(path: str, language: str, source: bytes, facts: Facts, skipped: str) -> tuple[Any, ...]:
+    """What the store keeps of one file, as plain values."""
+    from hashlib import blake2b
+    from marshal import dumps
+    from zlib import compress
+
+    from guilds_code.engines.graph.words import BODY_WORDS_MAX, OTHER_BODY_WORDS_MAX, documents
+
+    digest = blake2b(source, digest_size=DIGEST_BYTES).digest()
     qualified = facts.qualified()
     symbols = [
         (d[PARENT], d[KIND], d[NAME], q, d[START], d[END], d[LINE], d[SIGNATURE], d[DOC].partition("\n")[0], d[SHAPE])
@@ -194,12 +323,13 @@ class Resolvers:
             return None
 
 
-def in_workers(job: str, shared: tuple[Any, ...], shares: list[list[Any]]) -> Iterator[Any]:
-    """Run `job` over each share in a process of its own; their results as they come.
+def resolved_in_workers(shared: tuple[Any, ...], shares: list[list[str]]) -> Iterator[tuple[Any, ...]]:
+    """The edges of the paths of each share, a process each, as they come; `shared` are the first parameters of
+    `resolve_all`.
 
     Raises RuntimeError when a worker dies before it is done.
     """
-    from marshal import dumps, loads
+    from marshal import dumps
     from select import POLLHUP, POLLIN, poll
     from subprocess import PIPE, Popen
 
@@ -214,17 +344,13 @@ def in_workers(job: str, shared: tuple[Any, ...], shares: list[list[Any]]) -> It
             workers[worker.stdout.fileno()] = (worker, bytearray())
             poller.register(worker.stdout.fileno(), POLLIN | POLLHUP)
             with worker.stdin as given:
-                given.write(dumps((job, shared, share)))
+                given.write(dumps((*shared, share)))
         running = len(workers)
         while running:
             for descriptor, _ in poller.poll():
                 worker, buffer = workers[descriptor]
                 piece = os.read(descriptor, 1 << 20)
-                buffer += piece
-                while len(buffer) >= 4 and len(buffer) >= 4 + (size := int.from_bytes(buffer[:4], "little")):
-                    result = loads(bytes(buffer[4 : 4 + size]))
-                    del buffer[: 4 + size]
-                    yield result
+                yield from _complete(buffer, piece)
                 if not piece:
                     poller.unregister(descriptor)
                     running -= 1
@@ -240,7 +366,7 @@ def in_workers(job: str, shared: tuple[Any, ...], shares: list[list[Any]]) -> It
 
 
 def main() -> None:
-    """A worker: one job on stdin, results on stdout."""
+    """A worker that resolves: what to do on stdin, results on stdout."""
     import gc
     from marshal import dumps, load
 
@@ -248,18 +374,10 @@ def main() -> None:
     sys.setrecursionlimit(RECURSION_LIMIT)
     out = os.dup(1)
     os.dup2(2, 1)
-    job, shared, share = load(sys.stdin.buffer)
-    work: Callable[..., Iterator[Any]] = extract_all if job == "extract" else resolve_all
     with open(out, "wb", buffering=1 << 16) as stream:
-        for result in work(*shared, share):
+        for result in resolve_all(*load(sys.stdin.buffer)):
             data = dumps(result)
             stream.write(len(data).to_bytes(4, "little") + data)
-
-
-def extract_all(root: str, share: list[tuple[str, str, bytes]]) -> Iterator[tuple[str, Any]]:
-    """(path, record or None) of each (path, language, known digest)."""
-    for path, language, known in share:
-        yield path, extracted(root, path, language, known)
 
 
 def resolve_all(

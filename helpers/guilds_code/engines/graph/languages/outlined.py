@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
 KEY_DEPTH_MAX = 3
 """Levels of keys in YAML, JSON and HCL; deeper ones are data rather than structure."""
+YAML_LEVELS_MAX = 100
+"""The scanner of tree-sitter-yaml keeps up to two entries a level and writes them into a buffer of 1,024 bytes, 254
+entries, without looking at its end; deeper files overwrite memory."""
 ENTRIES_MAX = 1000
 NAME_MAX_CHARACTERS = 120
 
 
 def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
-    """The headings, selectors or keys of one file as definitions."""
+    """The headings, selectors or keys of one file as definitions. Raises RecursionError for one nested too deeply."""
+    if language == "yaml" and _levels_of_yaml(source) > YAML_LEVELS_MAX:
+        raise RecursionError
     walk = _Outline(source)
     root = parser(f"tree_sitter_{language}").parse(source).root_node
     if language == "markdown":
@@ -30,6 +35,29 @@ def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
     else:
         walk.entries(root, -1, 0, _ENTRIES[language])
     return walk.facts
+
+
+def _levels_of_yaml(source: bytes) -> int:
+    """How deeply blocks are nested, by where lines and `- `, `? ` and `: ` before anything else begin; 0 where no line
+    begins far enough to the right for many levels."""
+    import re
+
+    begins = rb"(?:^|(?<=[\r\n]))"
+    if re.search(begins + rb"[-?: \t]{%d}" % YAML_LEVELS_MAX, source) is None:
+        return 0
+    deepest = 0
+    open_: list[int] = []
+    for line in re.finditer(begins + rb"( *)((?:[-?:](?:[ \t]+|(?=[\r\n])))*)([^\s#]?)", source):
+        if not line[2] and not line[3]:  # blank, or a comment
+            continue
+        while open_ and open_[-1] > len(line[1]):
+            open_.pop()
+        marks = [at for at, letter in enumerate(line[2], len(line[1])) if letter in b"-?:"]
+        for column in [*marks, len(line[1]) + len(line[2])] if line[3] else marks:
+            if not open_ or column > open_[-1]:
+                open_.append(column)
+        deepest = max(deepest, len(open_))
+    return deepest
 
 
 class _Outline(Walk):
