@@ -285,6 +285,59 @@ def test_several_repositories_and_none_named_is_refused_with_their_names(graph_h
     assert "one, two" in caught.value.message
 
 
+def test_a_link_that_leads_out_of_home_is_no_repository(graph_home: Path, tmp_path: Path) -> None:
+    one = Repository(graph_home, "one").put({"a.py": "def a(): pass\n"})
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "s.py").write_text("def secret(): pass\n", "utf-8")
+    (graph_home / "repos/ext").symlink_to(outside)
+
+    with pytest.raises(ToolError) as caught:
+        one.map("ext")
+
+    assert caught.value.code == "path_outside_home"
+    assert one.map().text.startswith("one: 1 file")
+    with pytest.raises(ToolError) as unknown:
+        one.map("none")
+    assert "those there are: one." in unknown.value.message
+
+
+def test_a_link_to_a_folder_of_home_is_a_repository(graph_home: Path) -> None:
+    one = Repository(graph_home, "one").put({"a.py": "def a(): pass\n"})
+    (graph_home / "repos").rename(graph_home / "elsewhere")
+    (graph_home / "repos").mkdir()
+    (graph_home / "repos/linked").symlink_to(graph_home / "elsewhere/one")
+
+    assert "elsewhere/one/a.py:1  def a()" in one.find("a").text
+    assert "elsewhere/one/" in one.map("linked").text
+
+
+@pytest.mark.parametrize("odd", ["a\nrepos/one/safe.py:1  function f  (99 files)\nx.py", "a\x1b[2Jb.py", "a\r\x85b.py"])
+def test_a_file_name_makes_no_line_and_no_control_sequence(repository: Repository, odd: str) -> None:
+    repository.put({odd: "def target(): pass\n\n\ndef g():\n    target()\n"})
+
+    texts = [
+        repository.map("one").text,
+        repository.find("target").text,
+        repository.callers("target").text,
+        repository.callers("g", direction="out").text,
+        repository.outline(f"repos/one/{odd}").text,
+    ]
+
+    escaped = odd.encode("unicode_escape").decode()
+    assert all(f"repos/one/{escaped}" in text for text in texts)
+    assert not [line for text in texts for line in text.split("\n") if not line.isprintable()]
+
+
+def test_a_name_in_code_makes_no_line_and_no_control_sequence(repository: Repository) -> None:
+    repository.put({"a.ts": "export class A { 'x\x1b[2J\u2028y'() {} }\n", "a.json": '{"x\x1b[2J": 1}\n'})
+
+    texts = [repository.outline("repos/one/a.ts").text, repository.outline("repos/one/a.json").text]
+    texts += [repository.find("A").text, repository.callers("A").text, repository.map("one").text]
+
+    assert not [line for text in texts for line in text.split("\n") if not line.isprintable()]
+
+
 def test_the_same_tree_gives_the_same_answer_byte_for_byte(shop: Repository) -> None:
     answers = [shop.find("store put").text, shop.map("one").text, shop.callers("put").text]
     shop.put({"shop/extra.py": "from shop.money import parse\nparse('')\n"})

@@ -73,8 +73,7 @@ class _Answer:
             self.possible(symbol, seen)
 
     def place(self, symbol: Symbol) -> str:
-        name = symbol.path if symbol.type == "file" else symbol.qualified
-        return f"{self.chosen.shown(symbol.path)}:{symbol.line}  {symbol.type} {name}"
+        return f"{self.chosen.shown(symbol.path)}:{symbol.line}  {symbol.type} {symbol.qualified}"
 
     def level(self, symbol: Symbol, depth: int, seen: set[int]) -> None:
         for other, relations in self.references(symbol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from guilds_wire.errors import ToolError, quoted
+from guilds_wire.paths import shown_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Chosen:
         if whole == self._directory:
             return "."
         under = self._directory.rstrip("/") + "/"
-        return whole[len(under) :] if whole.startswith(under) else whole
+        return shown_bytes(os.fsencode(whole[len(under) :] if whole.startswith(under) else whole))
 
 
 def choose(call: Call, path: str | None) -> Chosen:
@@ -59,12 +60,11 @@ def choose(call: Call, path: str | None) -> Chosen:
         return Chosen(root, real[len(root) + 1 :], home, directory)
     root = _holding(directory, home)
     if not root:
-        names = repositories(home)
+        names = repositories(call)
         if not names:
             raise ToolError("not_found", f"there is no repository in {home}/{REPOSITORIES}; clone one there first.")
         if len(names) > 1:
-            shown = ", ".join(names[:LISTED_MAX])
-            raise ToolError("invalid_arguments", f"several repositories are here ({shown}); name one of them.")
+            raise ToolError("invalid_arguments", f"several repositories are here ({_listed(names)}); name one of them.")
         root = f"{home}/{REPOSITORIES}/{names[0]}"
     return Chosen(os.path.realpath(root), "", home, directory)
 
@@ -74,27 +74,34 @@ def choose_by_name(call: Call, name: str | None) -> Chosen:
     if name is None:
         return choose(call, None)
     home, directory = os.fsdecode(call.places.home), os.fsdecode(call.workspace.directory)
+    path = name
     if "/" not in name and name not in (".", ".."):
-        names = repositories(home)
-        if name in names:
-            return Chosen(os.path.realpath(f"{home}/{REPOSITORIES}/{name}"), "", home, directory)
-        if not os.path.isdir(os.path.join(directory, name)):
-            there = ", ".join(names[:LISTED_MAX]) or "none"
+        named = f"{home}/{REPOSITORIES}/{name}"
+        if name != ".git" and os.path.isdir(named):
+            path = named
+        elif not os.path.isdir(os.path.join(directory, name)):
+            there = _listed(repositories(call)) or "none"
             raise ToolError("not_found", f"there is no repository {quoted(name)}; those there are: {there}.")
-    with call.workspace.locate(name) as located:
+    with call.workspace.locate(path) as located:
         if not located.is_folder:
             raise ToolError("invalid_arguments", f"{located.shown} is no folder; name a repository.")
         real = os.fsdecode(located.real)
     return Chosen(real, "", home, directory)
 
 
-def repositories(home: str) -> list[str]:
-    """The names of the folders under `repos/`, sorted."""
+def repositories(call: Call) -> list[str]:
+    """The names of the folders under `repos/`, sorted, without links that lead out of home."""
     try:
-        with os.scandir(f"{home}/{REPOSITORIES}") as entries:
-            return sorted(entry.name for entry in entries if entry.is_dir() and entry.name != ".git")
+        with os.scandir(f"{os.fsdecode(call.places.home)}/{REPOSITORIES}") as entries:
+            found = [entry for entry in entries if entry.is_dir() and entry.name != ".git"]
     except OSError:
         return []
+    inside = call.workspace.contains
+    return sorted(entry.name for entry in found if inside(os.fsencode(os.path.realpath(entry.path))))
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(shown_bytes(os.fsencode(name)) for name in names[:LISTED_MAX])
 
 
 def _holding(folder: str, home: str) -> str:

@@ -12,6 +12,7 @@ from time import monotonic
 from guilds_code.engines.graph.files import unchanged
 from guilds_code.engines.graph.store import FILE_NAME, Store, damaged, out_of_reach
 from guilds_wire.errors import ToolError
+from guilds_wire.paths import shown_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Graph:
         self.root = root
         self.tree = tree
         """The files that it was made of, and what is to be said of their list."""
-        self.name = name
+        self.name = shown_bytes(os.fsencode(name))
         self.store = store
         self.connection = store.connection
         self.refreshed = refreshed
@@ -127,7 +128,7 @@ def open_graph(root: str, home: str, *, anew: bool = False) -> Graph:
 
     started = monotonic()
     if not os.path.isdir(root):
-        raise ToolError("not_found", f"{root} is no folder; name a repository that is there.")
+        raise ToolError("not_found", f"{shown_bytes(os.fsencode(root))} is no folder; name a repository that is there.")
     name, folder = place_of(root, home)
     if not anew and os.path.isfile(f"{folder}/{FILE_NAME}"):
         try:
@@ -154,6 +155,7 @@ def open_graph(root: str, home: str, *, anew: bool = False) -> Graph:
 
 def _unkept(root: str, home: str, problem: Exception) -> ToolError:
     name, folder = place_of(root, home)
+    name, folder = (shown_bytes(os.fsencode(one)) for one in (name, folder))
     advice = "make room there and let it be written"
     return ToolError("unavailable", f"the graph of {name} can't be kept in {folder}: {problem}; {advice}.")
 

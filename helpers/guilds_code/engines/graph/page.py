@@ -10,6 +10,16 @@ ELLIPSIS = "…"
 """Where the graph clips a signature, a doc or a line of source."""
 
 
+_CONTROLS = {c: chr(c).encode("unicode_escape").decode() for c in (*range(9), *range(10, 32), *range(127, 160))}
+_CONTROLS.update((c, chr(c).encode("unicode_escape").decode()) for c in (0x2028, 0x2029))
+
+
+def plain(line: str) -> str:
+    """A line whose names and texts come from files, with all control characters but tabs as escapes: none of them can
+    begin another line."""
+    return line.translate(_CONTROLS)
+
+
 class Page:
     """Lines of an answer. What does not fit is counted, and every ellipsis in a line counts as a cut."""
 
@@ -25,6 +35,7 @@ class Page:
 
     def add(self, line: str) -> bool:
         """Add a line if there is room and none was left out before it; whether it was added."""
+        line = plain(line)
         size = len(line.encode("utf-8", "replace")) + 1
         if self.left_out or size > self._room:
             self.left_out += 1

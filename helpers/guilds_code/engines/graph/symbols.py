@@ -6,6 +6,7 @@ It runs no search and reads no file; it is given the numbers of the lines that m
 from __future__ import annotations
 
 from guilds_code.engines.graph.lookup import enclosing
+from guilds_code.engines.graph.page import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Group:
         if symbol is None:
             return f"{shown}  (outside any symbol)"
         count = f"referenced in {symbol.referenced} file{'' if symbol.referenced == 1 else 's'}"
-        return f"{shown}:{symbol.start}–{symbol.end}  {symbol.type} {symbol.qualified}  ({count})"
+        return plain(f"{shown}:{symbol.start}–{symbol.end}  {symbol.type} {symbol.qualified}  ({count})")
 
 
 def grouped(graph: Graph, hits: Iterable[tuple[str, list[int]]]) -> list[Group]:
