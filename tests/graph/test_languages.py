@@ -502,3 +502,160 @@ def test_rust_crates_are_known_by_names_in_either_quotes(repository: Repository)
     )
 
     assert repository.calls() == {("main.main", "lib.f")}
+
+
+def test_python_what_a_pattern_captures_is_no_global(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.py": (
+                "def g():\n    pass\n\n\ndef h():\n    pass\n\n\n"
+                "def rest(v):\n    match v:\n        case [1, *g]:\n            g()\n"
+                "        case {'k': 1, **h}:\n            h()\n\n\n"
+                "def field(v):\n    match v:\n        case C(f=g):\n            g()\n"
+            )
+        }
+    )
+
+    assert repository.calls() == set()
+
+
+def test_python_every_class_of_a_matched_union_is_followed(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.py": (
+                "class A:\n    def run(self):\n        pass\n\n\nclass B:\n    def run(self):\n        pass\n\n\n"
+                "def go(v):\n    match v:\n        case A() | B() as one:\n            one.run()\n"
+            )
+        }
+    )
+
+    assert repository.calls() == {("m.go", "m.A.run"), ("m.go", "m.B.run")}
+
+
+def test_python_a_name_that_del_makes_local_is_no_global(repository: Repository) -> None:
+    repository.put({"m.py": "def f():\n    pass\n\n\ndef g():\n    del f\n    f()\n"})
+
+    assert repository.calls() == set()
+
+
+def test_python_what_a_subclass_assigns_to_self_hides_an_inherited_method(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.py": (
+                "class A:\n    def f(self):\n        pass\n\n"
+                "    @property\n    def p(self) -> 'A':\n        return self\n\n\n"
+                "class B(A):\n    def __init__(self, given):\n        self.f = given\n        self.p = given\n\n"
+                "    def one(self):\n        self.f()\n\n    def two(self):\n        self.p.f()\n"
+            )
+        }
+    )
+
+    assert repository.calls() == {("m.B.two", "m.A.f")}
+
+
+def test_python_a_type_parameter_is_no_global_class(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.py": (
+                "class S:\n    def m(self):\n        pass\n\n\nclass B:\n    def b(self):\n        pass\n\n\n"
+                "class W[S]:\n    def m(self, s: S):\n        s.m()\n\n\n"
+                "def f[S](s: S) -> S:\n    s.m()\n\n\n"
+                "class V[S: B]:\n    def m(self, s: S):\n        s.b()\n"
+            )
+        }
+    )
+
+    assert repository.calls() == {("m.V.m", "m.B.b")}
+    assert ("m.f", "m.S") not in repository.related("uses")
+
+
+def test_python_cast_is_followed_however_it_is_imported(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.py": (
+                "import typing as t\nfrom typing import cast\nfrom typing import cast as c\n\n\n"
+                "class R:\n    def send(self):\n        pass\n\n\n"
+                "def one(x):\n    cast(R, x).send()\n\n\ndef two(x):\n    t.cast('R', x).send()\n\n\n"
+                "def three(x):\n    c(R, x).send()\n"
+            ),
+            "own.py": (
+                "from m import R\n\n\ndef cast(kind, x):\n    return x\n\n\ndef four(x):\n    cast(R, x).send()\n"
+            ),
+        }
+    )
+
+    found = {source for source, target in repository.calls() if target == "m.R.send"}
+
+    assert found == {"m.one", "m.two", "m.three"}
+
+
+def test_python_an_inherited_factory_makes_the_class_it_is_called_on(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.py": (
+                "class B:\n    @classmethod\n    def make(cls):\n        made = cls()\n        return made\n\n"
+                "    @classmethod\n    def again(cls):\n        return cls.make()\n\n\n"
+                "class R(B):\n    def send(self):\n        pass\n\n\n"
+                "class Q(B):\n    def send(self):\n        pass\n\n\n"
+                "def one():\n    R.make().send()\n\n\ndef two():\n    R.again().send()\n"
+            )
+        }
+    )
+
+    found = {pair for pair in repository.calls() if pair[1].endswith("send")}
+
+    assert found == {("m.one", "m.R.send"), ("m.two", "m.R.send")}
+
+
+def test_python_type_arguments_of_a_generic_class_are_followed(repository: Repository) -> None:
+    repository.put(
+        {
+            "tv.py": "from typing import TypeVar\n\nT = TypeVar('T')\n",
+            "m.py": (
+                "from typing import Generic\nfrom tv import T\n\n\n"
+                "class Sub:\n    def only(self):\n        pass\n\n\n"
+                "class Other:\n    def only(self):\n        pass\n\n\n"
+                "class Box(Generic[T]):\n    def get(self) -> T: ...\n\n\nclass Case(Box[Sub]):\n    pass\n\n\n"
+                "def one(box: Box[Sub]):\n    box.get().only()\n\n\ndef two():\n    Box[Sub]().get().only()\n\n\n"
+                "def three():\n    Case().get().only()\n\n\ndef none(box: Box):\n    box.get().only()\n"
+            ),
+        }
+    )
+
+    found = {pair for pair in repository.calls() if pair[1].endswith("only")}
+
+    assert found == {("m.one", "m.Sub.only"), ("m.two", "m.Sub.only"), ("m.three", "m.Sub.only")}
+
+
+def test_python_a_call_tells_the_type_variables_of_a_function(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.py": (
+                "from typing import Callable, Iterable, TypeVar\n\nT = TypeVar('T')\n\n\n"
+                "class Sub:\n    def only(self):\n        pass\n\n\n"
+                "def same(x: T) -> T: ...\n\n\ndef make(kind: type[T]) -> T: ...\n\n\n"
+                "def run(f: Callable[[], T]) -> T: ...\n\n\ndef first(found: Iterable[T]) -> T: ...\n\n\n"
+                "def sub() -> Sub: ...\n\n\n"
+                "def one():\n    same(Sub()).only()\n\n\ndef two():\n    make(Sub).only()\n\n\n"
+                "def three():\n    run(sub).only()\n\n\ndef four(found: list[Sub]):\n    first(found).only()\n"
+            )
+        }
+    )
+
+    found = {source for source, target in repository.calls() if target == "m.Sub.only"}
+
+    assert found == {"m.one", "m.two", "m.three", "m.four"}
+
+
+def test_python_a_class_has_the_methods_of_its_metaclass(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.py": (
+                "class Meta(type):\n    def register(cls):\n        pass\n\n\nclass A(metaclass=Meta):\n    pass\n\n\n"
+                "class B(A):\n    pass\n\n\ndef one():\n    B.register()\n\n\ndef two():\n    B().register()\n"
+            )
+        }
+    )
+
+    assert ("m.one", "m.Meta.register") in repository.calls()
+    assert ("m.two", "m.Meta.register") not in repository.calls()

@@ -268,7 +268,8 @@ class Resolver:
         if tag == "a":
             return self.attribute(inner, expression[2])
         if tag == "c":
-            return self.result(inner)
+            made = self.result(inner)
+            return self.inferred(path, scope, inner, made, expression[2]) if len(expression) > 2 else made
         if tag in ("seq", "fun"):
             return (tag, inner)
         if tag == "yield":
@@ -515,11 +516,17 @@ class Resolver:
         for owner_path, owner in classes[skipped:]:
             value = self.own_member(owner_path, owner, name)
             if value is not None and value != UNKNOWN:
-                return UNKNOWN if (owner_path, owner) in behind else value
+                hidden = bound and value[0] in ("fn", "any") and not self.is_read(value)
+                return UNKNOWN if hidden or (owner_path, owner) in behind else value
             bound = bound or value is not None
         if bound:
             return UNKNOWN
         return EXTERNAL if foreign else None
+
+    def is_read(self, value: Value) -> bool:
+        """Whether all of these are members that an assignment to the instance sets rather than hides."""
+        parts = value[1] if value[0] == "any" else (value,)
+        return all(part[0] != "fn" or self.is_property(part) for part in parts)
 
     def own_member(self, path: str, number: int, name: str) -> Value | None:
         """What the class itself has under a name."""
@@ -554,7 +561,8 @@ class Resolver:
             for part in base[1] if base is not None and base[0] == "any" else (base,):
                 if part is None or part[0] not in ("cls", "inst"):
                     foreign = True
-                    hiding = hiding or (relation == "inherits" and expression[-1] not in self.EMPTY_BASES)
+                    head = expression[1] if expression[0] == "G" else expression
+                    hiding = hiding or (relation == "inherits" and head[-1] not in self.EMPTY_BASES)
                 elif (part[1], part[2]) != (path, number):
                     above, unknown = self.ancestors(part[1], part[2])
                     foreign = foreign or unknown
@@ -615,11 +623,13 @@ class Resolver:
             return self.concrete(value, receiver, path, scope)
         found = []
         for expression, inner in facts.returns.get(number, ()):
-            if receiver is not None and self.is_self(path, number, expression):
-                found.append(receiver)
-            else:
-                found.append(plain(self.evaluate(path, inner, expression)))
+            value = self.of_receiver(path, number, expression, receiver) if receiver is not None else None
+            found.append(value if value is not None else plain(self.evaluate(path, inner, expression)))
         return self.join(found)
+
+    def of_receiver(self, path: str, number: int, expression: Expression, receiver: Value) -> Value | None:
+        """What a method returns as far as that is what it is called on."""
+        return receiver if self.is_self(path, number, expression) else None
 
     def concrete(self, value: Value | None, receiver: Value | None, path: str, scope: int) -> Value | None:
         """The value with the receiver's own type for Self."""
@@ -644,29 +654,80 @@ class Resolver:
 
     def substituted(self, value: Value | None, receiver: Value | None) -> Value | None:
         """The value with the receiver's type arguments in place of its class's type parameters."""
-        if value is None or receiver is None or receiver[0] != "inst":
+        if value is None or receiver is None or receiver[0] not in ("inst", "cls") or value[0] in ("fn", "ext", "cls"):
             return value
+
+        def argument(parameter: Value) -> Value:
+            given = self.arguments_of(receiver, parameter[1], parameter[2])
+            return given[parameter[3]] if 0 <= parameter[3] < len(given) else parameter
+
+        return self.replaced(value, argument)
+
+    def replaced(self, value: Value | None, argument: Callable[[Value], Value]) -> Value | None:
+        """The value with something in place of each type parameter."""
+        if value is None:
+            return None
         tag = value[0]
         if tag == "par":
-            arguments = self.arguments_of(receiver, value[1], value[2])
-            argument: Value | None = arguments[value[3]] if value[3] < len(arguments) else value
-            return argument
+            return argument(value)
         if tag in ("seq", "fun", "gen", "prom"):
-            return (tag, self.substituted(value[1], receiver), *value[2:])
+            return (tag, self.replaced(value[1], argument), *value[2:])
         if tag == "map":
-            return (tag, self.substituted(value[1], receiver), self.substituted(value[2], receiver))
+            return (tag, self.replaced(value[1], argument), self.replaced(value[2], argument))
         if tag == "tup":
-            return (tag, tuple(self.substituted(part, receiver) for part in value[1]))
+            return (tag, tuple(self.replaced(part, argument) or UNKNOWN for part in value[1]))
+        if tag == "any":
+            return self.join(self.replaced(part, argument) for part in value[1])
         if tag == "inst" and value[3]:
-            return (*value[:3], tuple(self.substituted(part, receiver) for part in value[3]))
+            return (*value[:3], tuple(self.replaced(part, argument) for part in value[3]))
         if tag == "var":
-            return (*value[:3], self.substituted(value[3], receiver))
+            return (*value[:3], self.replaced(value[3], argument))
         return value
+
+    def inferred(
+        self, path: str, scope: int, function: Value | None, made: Value | None, given: Expression
+    ) -> Value | None:
+        """What a call gives, with what its first argument tells of the function's own type parameters."""
+        if function is None or function[0] != "fn" or not has_parameter(made):
+            return made
+        where, inner = function[1], self.facts(function[1]).defs[function[2]][SCOPE]
+        first = self.first_parameter(function)
+        names = self.facts(where).names[inner] if inner >= 0 else {}
+        kind = next((b[1] for bound in names.values() for b in bound if b[0] == "p" and b[3] == first), None)
+        value = plain(self.evaluate(path, scope, given)) if kind is not None else None
+        if value is None:
+            return made
+        return self.replaced(made, lambda parameter: self.told(where, inner, kind, value, parameter) or parameter)
+
+    def first_parameter(self, function: Value) -> int:  # noqa: ARG002
+        """The position of the parameter that a call's first argument is for."""
+        return 0
+
+    def told(self, path: str, scope: int, kind: Any, value: Value | None, parameter: Value) -> Value | None:
+        """What a type parameter stands for, where a value was given for something of the type `kind`."""
+        if kind is None or value is None or value in (EXTERNAL, UNKNOWN):
+            return None
+        tag, inner = kind[0], kind[1] if len(kind) > 1 else None
+        if tag in ("n", "a"):
+            return value if self.instance(path, scope, kind) == parameter else None
+        if tag == "U":
+            return next(filter(None, (self.told(path, scope, part, value, parameter) for part in kind[1:])), None)
+        if tag == "G":
+            held = value[3] if value[0] == "inst" else ()
+            pairs = (self.told(path, scope, k, v, parameter) for k, v in zip(kind[2], held, strict=False))
+            return next(filter(None, pairs), None)
+        if tag == "T":
+            made = self.each(value, self.constructed) if value[0] in ("cls", "any") else None
+        elif tag in ("S", "Y"):
+            made = self.each(value, self.iterated)
+        else:
+            made = self.result(value) if tag == "F" else None
+        return self.told(path, scope, inner, made, parameter)
 
     def arguments_of(self, receiver: Value, path: str, number: int) -> tuple[Any, ...]:
         """The type arguments that an instance has for a class, its own or one above it."""
         if receiver[1:3] == (path, number) or (path, number) not in self.ancestors(receiver[1], receiver[2])[0]:
-            own: tuple[Any, ...] = receiver[3]
+            own: tuple[Any, ...] = receiver[3] if len(receiver) > 3 else ()
             return own if receiver[1:3] == (path, number) else ()
         for kind, _, scope in self.facts(receiver[1]).bases.get(receiver[2], ()):
             if kind[0] == "G":
@@ -810,6 +871,13 @@ def plain(value: Value | None) -> Value | None:
     while value is not None and value[0] == "var":
         value = value[3]
     return value
+
+
+def has_parameter(value: Any) -> bool:
+    """Whether a value mentions a type parameter."""
+    if not isinstance(value, tuple) or not value:
+        return False
+    return value[0] == "par" or (value[0] not in ("fn", "cls") and any(has_parameter(part) for part in value[1:]))
 
 
 def with_receiver(value: Value, receiver: Value) -> Value:

@@ -6,7 +6,7 @@ followed only into `isinstance` tests, and to the last binding of a local name t
 
 from __future__ import annotations
 
-from guilds_code.engines.graph.facts import FLAGS, KIND, NAME, PARENT, SCOPE, TYPE
+from guilds_code.engines.graph.facts import FLAGS, HOME, KIND, NAME, PARENT, SCOPE, TYPE
 from guilds_code.engines.graph.languages.walk import DEPTH_MAX, DOC_MAX_CHARACTERS, Walk, parser
 from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, Resolver, plain
 from guilds_wire.errors import clip
@@ -32,6 +32,13 @@ _GENERATORS = frozenset(("Iterator", "Generator", "AsyncIterator", "AsyncGenerat
 _MAPS = frozenset(
     ("dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "DefaultDict", "OrderedDict", "ItemsView")
 )
+_LOCAL = frozenset(("p", "v", "?", "t", "tp"))
+"""The forms of bindings whose names lead to no definition."""
+_METACLASS = "metaclass="
+"""Where the scope around a class keeps it."""
+_TYPING = frozenset(("typing", "typing_extensions"))
+_TELLING = frozenset(("identifier", "attribute", "call"))
+"""First arguments from which a call's type arguments are inferred."""
 _COMPREHENSIONS = frozenset(
     ("list_comprehension", "set_comprehension", "dictionary_comprehension", "generator_expression")
 )
@@ -69,6 +76,8 @@ def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
 class _Python(Walk):
     def __init__(self, source: bytes) -> None:
         super().__init__(source)
+        self.casts: set[Expression] = set()
+        """The ways in which the file calls `typing.cast`."""
         self.blocks: tuple[int, ...] = ()
         """The blocks around that may be passed by, by number."""
         self.blocks_seen = 0
@@ -103,12 +112,13 @@ class _Python(Walk):
         result = node.child_by_field_id(_FIELD["return_type"])
         parameters = node.child_by_field_id(_FIELD["parameters"])
         flags = tuple(filter(None, (_last_name(d) for d in decorators)))
-        if node.children[0].type == "async":
+        if (first := node.child(0)) is not None and first.type == "async":
             flags = (*flags, "async")
         name = self.text(named)
+        generic = self.generic_scope(node, home, wanted=False)
         number = self.define(
-            "method" if in_class else "function", name, outer, home, named=named,
-            signature=self.header(node, body), doc=self.docstring(body),
+            "method" if in_class else "function", name, outer, generic, named=named,
+            signature=self.header(node, body), doc=self.docstring(body), parent=self.owner(home),
             returns=self.annotation(result) if result is not None else None, flags=flags, opens="f",
         )  # fmt: skip
         self.bind(home, name, ("d", number))
@@ -118,7 +128,9 @@ class _Python(Walk):
         applied = [(d, "decorates", scope) for d in decorators if d is not None and d[-1] not in _KEEPING]
         if applied:
             self.facts.bases[number] = applied
-        self.type_parameters(node, inner)
+        if generic != home:
+            self.type_parameters(node, generic, number)
+            scope = generic
         if parameters is not None:
             self.parameters(parameters, scope, inner)
         if result is not None:
@@ -136,36 +148,48 @@ class _Python(Walk):
             return
         name = self.text(named)
         flags = tuple(filter(None, (_last_name(d) for d in decorators)))
+        superclasses = node.child_by_field_id(_FIELD["superclasses"])
+        given = superclasses.named_children if superclasses is not None else []
+        generic = self.generic_scope(node, home, any(c.type in ("subscript", "keyword_argument") for c in given))
         number = self.define(
-            "class", name, outer, home, named=named, signature=self.header(node, body),
-            doc=self.docstring(body), flags=flags, opens="c",
+            "class", name, outer, generic, named=named, signature=self.header(node, body),
+            doc=self.docstring(body), flags=flags, opens="c", parent=self.owner(home),
         )  # fmt: skip
         self.bind(home, name, ("d", number))
         around, self.current = self.current, number
         self.decorations(outer, scope)
         inner = self.facts.defs[number][SCOPE]
-        self.type_parameters(node, inner)
-        superclasses = node.child_by_field_id(_FIELD["superclasses"])
+        if generic != home:
+            self.type_parameters(node, generic, number)
+            scope = generic
+        self.bases(given, scope, number)
+        self.visit(body, inner)
+        self.current = around
+
+    def bases(self, given: list[Node], scope: int, number: int) -> None:
+        """What a class is derived from, with type arguments, and its metaclass."""
         bases = self.facts.bases.setdefault(number, [])
-        for child in superclasses.named_children if superclasses is not None else ():
-            base = child
+        for child in given:
+            base, arguments = child, []
             if child.type == "subscript" and (value := child.child_by_field_id(_FIELD["value"])) is not None:
-                base = value
-                self.visit_each(child.named_children[1:], scope)
+                base, arguments = value, child.named_children[1:]
+                self.visit_each(arguments, scope)
             if base.type in ("identifier", "attribute"):
                 expression = self.expression(base)
                 if expression is not None:
-                    bases.append((expression, "inherits", scope))
+                    kind = ("G", expression, tuple(self.annotation(a) for a in arguments)) if arguments else expression
+                    bases.append((kind, "inherits", scope))
                     self.refer(scope, base.end_point[0] + 1, expression, "inherits")
             elif child.type == "keyword_argument":
+                if self.text(child.named_children[0]) == "metaclass":
+                    made = self.expression(child.child_by_field_id(_FIELD["value"]))
+                    self.bind(scope, _METACLASS, ("v", made) if made else ("?",))
                 self.visit(child, scope)
             else:
                 expression = self.expression(base)
                 if expression is not None:
                     bases.append((expression, "inherits", scope))
                 self.visit(base, scope)
-        self.visit(body, inner)
-        self.current = around
 
     def decorated(self, node: Node, scope: int) -> None:
         definition = node.child_by_field_id(_FIELD["definition"])
@@ -192,8 +216,9 @@ class _Python(Walk):
                     self.refer(scope, line, self.expression(function), "decorates")
                     self.visit(used, scope)
                 else:
-                    self.refer(scope, line, self.expression(used), "decorates")
-                    self.chain(used, scope)
+                    expression = self.expression(used)
+                    self.refer(scope, line, expression, "decorates")
+                    self.chain(used, scope, expression)
 
     def header(self, node: Node, body: Node) -> str:
         """A definition up to its colon."""
@@ -211,13 +236,24 @@ class _Python(Walk):
         text = text.lstrip("rRuUbB").strip("\"'").strip()
         return clip("\n".join(line.strip() for line in text.split("\n")), DOC_MAX_CHARACTERS)
 
-    def type_parameters(self, node: Node, inner: int) -> None:
+    def generic_scope(self, node: Node, home: int, wanted: bool) -> int:
+        """A scope around a definition for its type parameters, what its bases are given, and its metaclass."""
+        if not wanted and node.child_by_field_id(_FIELD["type_parameters"]) is None:
+            return home
+        return self.open_scope(home, self.owner(home), "g")
+
+    def type_parameters(self, node: Node, generic: int, number: int) -> None:
+        self.facts.scopes[generic] = (self.facts.scopes[generic][0], number, "g")
         parameters = node.child_by_field_id(_FIELD["type_parameters"])
-        for child in parameters.named_children if parameters is not None else ():
+        for position, child in enumerate(parameters.named_children if parameters is not None else ()):
+            constrained = child.named_children[0] if child.named_child_count else child
             names = [c for c in _descend(child) if c.type == "identifier"]
+            kind = None
+            if constrained.type == "constrained_type" and constrained.named_child_count > 1:
+                kind = self.annotation(constrained.named_children[1])
+                self.visit_type(constrained.named_children[1], generic)
             if names:
-                bound = ("t", ("n", self.text(names[1]))) if len(names) > 1 else ("?",)
-                self.bind(inner, self.text(names[0]), bound)
+                self.bind(generic, self.text(names[0]), ("tp", number, position, generic, kind))
 
     def parameters(self, node: Node, scope: int, inner: int) -> None:
         for position, child in enumerate(node.named_children):
@@ -444,20 +480,58 @@ class _Python(Walk):
 
     def case_clause(self, node: Node, scope: int) -> None:
         for child in node.named_children:
-            if child.type != "case_pattern":
+            if child.type == "case_pattern":
+                self.capture(child, scope)
+            else:
                 self.visit(child, scope)
-                continue
-            for part in _descend(child):
-                if part.type == "as_pattern" and len(part.named_children) > 1:
-                    matched = next((c for c in _descend(part) if c.type == "class_pattern"), None)
-                    kind = self.dotted(matched.named_children[0]) if matched is not None else None
-                    self.target(part.named_children[-1], scope, ("t", kind) if kind else ("?",))
-                elif part.type == "class_pattern":
-                    self.refer(scope, part.start_point[0] + 1, self.dotted(part.named_children[0]), "uses")
-                elif part.type == "dotted_name" and part.named_child_count == 1:
-                    parent = part.parent
-                    if parent is not None and parent.type == "case_pattern":
-                        self.target(part.named_children[0], scope, ("?",))
+
+    def capture(self, node: Node, scope: int) -> None:
+        """Bind what a pattern captures, and refer to the classes and values in it."""
+        kind, parts = node.type, node.named_children
+        if kind == "dotted_name":
+            if len(parts) == 1:
+                self.target(parts[0], scope, ("?",))
+            else:
+                self.refer(scope, node.start_point[0] + 1, self.dotted(node), "uses")
+        elif kind == "splat_pattern":
+            for child in parts:
+                self.target(child, scope, ("?",))
+        elif kind == "class_pattern" and parts:
+            self.refer(scope, node.start_point[0] + 1, self.dotted(parts[0]), "uses")
+            for child in parts[1:]:
+                self.capture(child, scope)
+        elif kind == "as_pattern" and len(parts) > 1:
+            self.capture(parts[0], scope)
+            kinds = self.matched(parts[0])
+            self.target(parts[-1], scope, ("t", ("U", *kinds)) if kinds else ("?",))
+        elif kind == "dict_pattern":
+            for place, child in enumerate(parts):
+                if node.field_name_for_named_child(place) != "key":
+                    self.capture(child, scope)
+        elif kind not in ("string", "concatenated_string"):
+            for child in parts[1:] if kind == "keyword_pattern" else parts:
+                self.capture(child, scope)
+
+    def matched(self, node: Node) -> tuple[Any, ...]:
+        """The classes that a pattern takes instances of; none where one can't be told."""
+        parts = node.named_children
+        if node.type == "class_pattern" and parts:
+            return (self.dotted(parts[0]),)
+        if node.type not in ("case_pattern", "union_pattern") or not parts:
+            return ()
+        kinds = [self.matched(child) for child in parts]
+        return tuple(kind for found in kinds for kind in found) if all(kinds) else ()
+
+    def delete(self, node: Node, scope: int) -> None:
+        """`del name` makes the name local to its function, as an assignment does."""
+        home = self.base(scope)
+        if self.facts.scopes[home][2] == "f":
+            for child in _descend(node):
+                place = child.parent.type if child.parent is not None else ""
+                listed = place in ("delete_statement", "expression_list", "tuple", "list", "parenthesized_expression")
+                if child.type == "identifier" and listed and self.text(child) not in self.facts.names[home]:
+                    self.bind(home, self.text(child), ("?",))
+        self.deeper(node, scope)
 
     def if_statement(self, node: Node, scope: int) -> None:
         condition = node.child_by_field_id(_FIELD["condition"])
@@ -499,10 +573,14 @@ class _Python(Walk):
                 if name is not None and alias is not None:
                     module = self.text(name)
                     self.bind(home, self.text(alias), ("i", module, None))
+                    if module in _TYPING:
+                        self.casts.add(("a", ("n", self.text(alias)), "cast"))
                     self.refer(scope, child.start_point[0] + 1, ("import", module, None), "imports")
             elif child.type == "dotted_name":
                 module = self.text(child)
                 self.bind(home, module.split(".")[0], ("i", module.split(".")[0], None))
+                if module in _TYPING:
+                    self.casts.add(("a", ("n", module), "cast"))
                 self.refer(scope, child.start_point[0] + 1, ("import", module, None), "imports")
 
     def import_from(self, node: Node, scope: int) -> None:
@@ -512,6 +590,8 @@ class _Python(Walk):
             return
         module = "".join(self.text(from_).split())
         if any(child.type == "wildcard_import" for child in node.children):
+            if module in _TYPING:
+                self.casts.add(("n", "cast"))
             self.facts.stars.append(module)
             self.refer(scope, node.start_point[0] + 1, ("import", module, None), "imports")
         for child in node.children_by_field_name("name"):
@@ -519,6 +599,8 @@ class _Python(Walk):
             alias = child.child_by_field_id(_FIELD["alias"]) if child.type == "aliased_import" else child
             if name is not None and alias is not None:
                 self.bind(home, self.text(alias), ("i", module, self.text(name)))
+                if module in _TYPING and self.text(name) == "cast":
+                    self.casts.add(("n", self.text(alias)))
                 line = child.start_point[0] + 1
                 self.refer(scope, line, ("import", module, self.text(name)), "imports")
 
@@ -547,19 +629,26 @@ class _Python(Walk):
     def reference(self, node: Node, scope: int, relation: str) -> None:
         kind = node.type
         if kind in ("identifier", "attribute"):
-            self.refer(scope, node.end_point[0] + 1, self.expression(node), relation)
-            self.chain(node, scope)
+            expression = self.expression(node)
+            self.refer(scope, node.end_point[0] + 1, expression, relation)
+            self.chain(node, scope, expression)
         else:
-            if relation == "calls" and kind not in ("lambda",):
-                self.refer(scope, node.end_point[0] + 1, self.expression(node), relation)
+            expression = self.expression(node) if relation == "calls" and kind != "lambda" else None
+            if expression is not None and expression[0] != "g":  # of `Box[int]()` the name is referred to
+                self.refer(scope, node.end_point[0] + 1, expression, relation)
             self.visit(node, scope)
 
-    def chain(self, node: Node, scope: int) -> None:
-        """Visit what an attribute is taken of."""
-        if node.type == "attribute":
+    def chain(self, node: Node, scope: int, expression: Expression | None) -> None:
+        """Visit what an attribute is taken of, whose expression is a part of the attribute's."""
+        while node.type == "attribute":
             owner = node.child_by_field_id(_FIELD["object"])
-            if owner is not None:
+            if owner is None:
+                return
+            if expression is None or owner.type not in ("identifier", "attribute"):
                 self.visit(owner, scope)
+                return
+            node, expression = owner, expression[1]
+            self.refer(scope, node.end_point[0] + 1, expression, "uses")
 
     def visit_type(self, node: Node, scope: int) -> None:
         """References inside an annotation, also when it is a string."""
@@ -612,6 +701,8 @@ class _Python(Walk):
             return self.call_expression(node, depth)
         if kind == "subscript":
             value = self.expression(node.child_by_field_id(_FIELD["value"]), depth + 1)
+            if value is not None and value[0] in "na" and value[-1][:1].isupper():
+                return ("g", value, tuple(self.annotation(c) for c in node.named_children[1:]))
             return ("i", value) if value else None
         if kind == "await":
             value = self.expression(node.named_children[0], depth + 1) if node.named_child_count else None
@@ -648,10 +739,7 @@ class _Python(Walk):
             if name in _ELEMENT_FUNCTIONS and values:
                 inner = self.expression(values[0], depth + 1)
                 return ("seq", ("e", inner)) if inner else ("ext",)
-            if name in ("next", "max", "min", "cast") and values:
-                if name == "cast":
-                    kind = self.annotation(values[0])
-                    return ("t", kind) if kind else None
+            if name in ("next", "max", "min") and values:
                 inner = self.expression(values[0], depth + 1)
                 return ("e", inner) if inner else None
             if name == "enumerate" and values:
@@ -660,10 +748,19 @@ class _Python(Walk):
             if name == "type" and len(values) == 1:
                 inner = self.expression(values[0], depth + 1)
                 return ("class", inner) if inner else None
-        if function == ("a", ("n", "typing"), "cast") and values:
+        if values and function in self.casts:
             kind = self.annotation(values[0])
             return ("t", kind) if kind else None
-        return ("c", function)
+        if function[-1] == "TypeVar":
+            bound = next((v for v in values if v.type == "keyword_argument"), None)
+            written = bound.named_children[-1] if bound is not None and self.text(bound)[:5] == "bound" else None
+            name = self.text(values[0]) if values else ""
+            return ("tv", function, name, self.annotation(written) if written is not None else None)
+        first = values[0] if values else None
+        if first is None or first.type not in _TELLING:
+            return ("c", function)
+        told = self.expression(first, depth + 1)
+        return ("c", function, told) if told else ("c", function)
 
     def annotation(self, node: Node, depth: int = 0) -> Any:
         """The type that an annotation names."""
@@ -761,7 +858,7 @@ class _Python(Walk):
                 if bound is None:
                     if not facts.stars:
                         continue
-                elif all(b[0] in "pv?t" for b in bound):
+                elif all(b[0] in _LOCAL for b in bound):
                     if ref[4] == "uses":
                         continue
                     ref = (*ref[:4], "uses")  # a variable is called, whatever it holds
@@ -789,6 +886,7 @@ _VISIT = {
     "for_statement": _Python.for_statement,
     "lambda": _Python.lambda_,
     "case_clause": _Python.case_clause,
+    "delete_statement": _Python.delete,
     "if_statement": _Python.if_statement,
     "elif_clause": _Python.if_statement,
     "block": _Python.block,
@@ -963,7 +1061,122 @@ class Semantics(Resolver):
     def beyond(self, path: str, scope: int, name: str) -> Value | None:  # noqa: ARG002
         return self.starred(path, name)
 
+    # type parameters
+
+    def _evaluate(self, path: str, scope: int, expression: Expression) -> Value | None:
+        tag = expression[0]
+        if tag == "tv":
+            made = plain(self.evaluate(path, scope, expression[1]))
+            return ("tvar", path, *expression[2:]) if made in (None, EXTERNAL) else self.result(made)
+        if tag == "g":
+            owner = plain(self.evaluate(path, scope, expression[1]))
+            if owner is None or owner[0] != "cls":
+                return super()._evaluate(path, scope, ("i", expression[1]))
+            return (*owner, tuple(self.instance(path, scope, kind) or UNKNOWN for kind in expression[2]))
+        return super()._evaluate(path, scope, expression)
+
+    def _instance(self, path: str, scope: int, kind: Any, depth: int) -> Value | None:
+        if kind[0] in "na":
+            owner = self.type_name(path, scope, kind[1]) if kind[0] == "n" else self.type_member(path, scope, kind)
+            variable = plain(owner)
+            if variable is not None and variable[0] == "tvar":
+                return self.type_variable(path, scope, variable)
+            return self.instantiated(owner, ())
+        return super()._instance(path, scope, kind, depth)
+
+    def type_variable(self, path: str, scope: int, variable: Value) -> Value:
+        """What a TypeVar is where it is written: a parameter of a class around, else of a function."""
+        facts = self.facts(path)
+        _, where, name, bound = variable
+        while scope > 0:
+            parent, number, kind = facts.scopes[scope]
+            if kind in "cg" and facts.defs[number][KIND] == "class":
+                own = self.class_parameters(path, number)
+                if (where, name) in own:
+                    return ("par", path, number, own.index((where, name)), where, 0, bound)
+            scope = parent
+        return ("par", where, name, -1, where, 0, bound)
+
+    def class_parameters(self, path: str, number: int) -> tuple[Any, ...]:
+        """The TypeVars that a class is generic in: what `Generic` or `Protocol` is given, else its bases in order."""
+        return self.once(("tp", path, number), self._class_parameters, path, number) or ()
+
+    def _class_parameters(self, path: str, number: int) -> Value | None:
+        found: dict[tuple[str, str], None] = {}
+        for kind, _, scope in self.facts(path).bases.get(number, ()):
+            if kind[0] == "G":
+                own = self.type_variables(path, scope, kind[2])
+                if kind[1][-1] in ("Generic", "Protocol"):
+                    return tuple(own)
+                found.update(own)
+        return tuple(found)
+
+    def type_variables(self, path: str, scope: int, kinds: tuple[Any, ...]) -> dict[tuple[str, str], None]:
+        """The TypeVars in written types, in order."""
+        found: dict[tuple[str, str], None] = {}
+        for kind in kinds:
+            if kind is not None and kind[0] == "n":
+                value = plain(self.type_name(path, scope, kind[1]))
+                if value is not None and value[0] == "tvar":
+                    found[value[1], value[2]] = None
+            elif kind is not None:
+                inner = tuple(part for part in kind[1:] if isinstance(part, tuple))
+                inner = tuple(kind[2]) if kind[0] == "G" else inner
+                found.update(self.type_variables(path, scope, inner))
+        return found
+
+    def parameter_bound(self, parameter: Value) -> Value | None:
+        return self.instance(*parameter[4:]) if parameter[6] is not None else None
+
+    def base_class(self, path: str, scope: int, expression: Expression) -> Value | None:
+        return super().base_class(path, scope, expression[1] if expression[0] == "G" else expression)
+
+    def constructed(self, owner: Value) -> Value | None:
+        return ("inst", *owner[1:3], owner[3] if len(owner) > 3 else ())
+
+    def first_parameter(self, function: Value) -> int:
+        definition = self.facts(function[1]).defs[function[2]]
+        return int(definition[KIND] == "method" and function[3] is not None and "staticmethod" not in definition[FLAGS])
+
     # functions and classes
+
+    def binding(self, path: str, scope: int, name: str, binding: Binding) -> Value | None:
+        if binding[0] == "tp":
+            return ("par", path, *binding[1:3], path, *binding[3:])
+        return super().binding(path, scope, name, binding)
+
+    def member(self, owner: Value | None, name: str) -> Value | None:
+        """A member; a class has those of its metaclass too."""
+        value = super().member(owner, name)
+        if value is None and owner is not None and owner[0] == "cls":
+            made = self.once(("meta", *owner[1:3]), self.metaclass, owner[1], owner[2])
+            return super().member(made, name) if made is not None else None
+        return value
+
+    def metaclass(self, path: str, number: int) -> Value | None:
+        for where, owner in self.ancestors(path, number)[0]:
+            facts = self.facts(where)
+            scope = facts.defs[owner][HOME]
+            for binding in facts.names[scope].get(_METACLASS, ()):
+                made = self.binding(where, scope, _METACLASS, binding)
+                return self.result(made) if made is not None and made[0] == "cls" else None
+        return None
+
+    def of_receiver(self, path: str, number: int, expression: Expression, receiver: Value) -> Value | None:
+        """What an inherited method returns, where that starts from what it is called on: `cls()`, `self.next()`."""
+        value = super().of_receiver(path, number, expression, receiver)
+        definition = self.facts(path).defs[number]
+        if value is not None or receiver[1:3] == (path, definition[PARENT]):
+            return value
+        if expression[0] in "ac":
+            inner = self.of_receiver(path, number, expression[1], receiver)
+            if inner is None:
+                return None
+            return self.attribute(inner, expression[2]) if expression[0] == "a" else self.result(inner)
+        bound = self.facts(path).names[definition[SCOPE]].get(expression[1], ()) if expression[0] == "n" else ()
+        if len(bound) == 1 and bound[0][0] == "v" and bound[0][1] is not None:
+            return self.of_receiver(path, number, bound[0][1], receiver)
+        return None
 
     def defined(self, path: str, number: int) -> Value | None:
         """A definition; a decorated function is what its decorators make of it, where that can be told."""
@@ -989,7 +1202,8 @@ class Semantics(Resolver):
         definition = facts.defs[number]
         if binding[1] is not None:
             value = self.instance(path, scope, binding[1])
-            if value is not None and not (value == EXTERNAL and binding[3] == 0 and definition[KIND] == "method"):
+            own = binding[3] == 0 and definition[KIND] == "method"
+            if value is not None and not (own and (value == EXTERNAL or value[0] == "par")):
                 return self.concrete(value, None, path, scope)
         flags = definition[FLAGS]
         if definition[KIND] == "method" and binding[3] == 0 and "staticmethod" not in flags:
