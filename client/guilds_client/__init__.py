@@ -2,6 +2,11 @@
 every result through one path. It holds no model loop.
 """
 
+try:
+    import orjson  # noqa: F401
+except ImportError as problem:
+    raise ImportError(f"{problem}: the client needs more than the helpers do; pip install 'guilds[client]'") from None
+
 from guilds_client.agent import Agent
 from guilds_client.errors import (
     AnswerError,

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from guilds_client.native import native_tools
 from guilds_client.tool import Handler, OutputFilter, Predicate, Tool, always
+from guilds_wire.errors import quoted
 
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}", re.ASCII)
+_NAME_RULE = "its name is 1 to 128 letters, digits, _, - and ."
 NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -19,7 +23,9 @@ class Registry:
         self._tools = {tool.name: tool for tool in native_tools()}
 
     def add(self, tool: Tool) -> Tool:
-        """Register a tool. Raises ValueError for a name that is taken."""
+        """Register a tool. Raises ValueError for a name that is taken, or that models' interfaces refuse."""
+        if not isinstance(tool.name, str) or not _NAME.fullmatch(tool.name):
+            raise ValueError(f"no tool can be called {quoted(str(tool.name))}; {_NAME_RULE}")
         if tool.name in self._tools:
             raise ValueError(f"there is a tool {tool.name} already; give this one another name")
         self._tools[tool.name] = tool

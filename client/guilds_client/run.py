@@ -10,7 +10,7 @@ import os
 import re
 import time
 import traceback
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -33,7 +33,7 @@ from guilds_client.native import DECLARED, RUNS_COMMANDS, SCRIPT_RUN
 from guilds_client.redaction import ESCAPE, Redactor, ellipses
 from guilds_client.registry import Registry
 from guilds_client.sandbox import Sandbox
-from guilds_client.schemas import Schema, SchemaError, lower_schema
+from guilds_client.schemas import Schema, SchemaError, check_schema, lower_schema
 from guilds_client.scripts import Script, script_tool
 from guilds_client.stamp import NO_OUTPUT, capped, trailer
 from guilds_client.tokens import Token, TokenFile, TokenSource
@@ -41,6 +41,7 @@ from guilds_client.tool import Handler, OutputFilter, Tool, ToolContext, ToolFai
 from guilds_wire.envelope import Result
 from guilds_wire.errors import clip
 from guilds_wire.output import clean
+from guilds_wire.tools.scripts import is_script_name
 
 logger = logging.getLogger("guilds")
 
@@ -52,6 +53,7 @@ CALLS_AT_ONCE = 8
 NAME_MAX_CHARACTERS = 120
 RESULT_BYTES_LEAST = 16
 INTERRUPTED = "interrupted"
+NO_SCRIPT_NAME = "a script's name is a to z, 0 to 9, _ and -, beginning with a letter, at most 63"
 
 
 @dataclass(slots=True)
@@ -95,7 +97,7 @@ class Run:
         self.agent: Agent = agent
         self.kind: Kind = kind
         self.registry = registry or Registry()
-        self.scripts = {script.name: script for script in scripts}
+        self.scripts = _by_name(scripts)
         self.max_tool_calls = max_tool_calls
         self.id = id or "r" + os.urandom(8).hex()
         self.visible_from: int | None = None
@@ -274,17 +276,24 @@ class Run:
         """The tools of this moment by name, each with its lowered schema."""
         tools = [tool for tool in self.registry if self._is_offered(tool)]
         if any(tool.name == SCRIPT_RUN for tool in tools):
-            tools += [
-                script_tool(script, script.parameters)
-                for script in self.scripts.values()
-                if script.parameters is not None and self.registry.get(script.name) is None
-            ]
+            tools += self._script_tools()
         offered = {}
         for tool in tools:
             schema = self._lowered(tool)
             if schema is not None:
                 offered[tool.name] = tool, schema
         return offered
+
+    def _script_tools(self) -> Iterator[Tool]:
+        """The scripts that are tools of their own."""
+        for script in self.scripts.values():
+            if script.parameters is None or self.registry.get(script.name) is not None:
+                continue
+            tool = script_tool(script, script.parameters)
+            if is_script_name(script.name):
+                yield tool
+            else:
+                self._leave_out(tool, NO_SCRIPT_NAME)
 
     def _is_offered(self, tool: Tool) -> bool:
         try:
@@ -300,6 +309,8 @@ class Run:
         known = self._schemas.get(tool.name)
         if known is None or known[0] is not tool.parameters:
             try:
+                if tool.name not in DECLARED:
+                    check_schema(tool.parameters)
                 known = tool.parameters, lower_schema(tool.parameters)
             except SchemaError as problem:
                 known = tool.parameters, problem
@@ -307,7 +318,7 @@ class Run:
         lowered = known[1]
         if not isinstance(lowered, SchemaError):
             return lowered
-        self._leave_out(tool, f"its schema can't be lowered: {lowered}")
+        self._leave_out(tool, f"its schema can't be used: {lowered}")
         return None
 
     def _leave_out(self, tool: Tool, why: str) -> None:
@@ -371,6 +382,15 @@ def _cancel_later() -> None:
             task.cancel()
 
     asyncio.get_running_loop().call_soon(deliver)
+
+
+def _by_name(scripts: Iterable[Script]) -> dict[str, Script]:
+    """Raises ValueError when two have one name."""
+    found: dict[str, Script] = {}
+    for script in scripts:
+        if found.setdefault(script.name, script) is not script:
+            raise ValueError(f"two scripts are called {script.name}")
+    return found
 
 
 def _result_max_bytes(asked: int | None) -> int:

@@ -12,7 +12,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from guilds_client.arguments import encode_json
+from guilds_wire.errors import clip
 
+PROBLEM_MAX_CHARACTERS = 200
 OMIT_LINE = "Optional. Omit this key when unused; do not pass an empty value."
 
 _SAYS_TO_OMIT = re.compile(r"\bomit", re.IGNORECASE)
@@ -45,6 +47,45 @@ def lower_schema(schema: Mapping[str, Any]) -> Schema:
 def drop_empty_optionals(schema: Mapping[str, Any], args: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of the arguments without `""` under keys that the schema declares and does not require."""
     return _without_empty(_copy(schema), _copy(schema), dict(args))
+
+
+def check_schema(schema: Mapping[str, Any]) -> None:
+    """Raises SchemaError for a schema by which no arguments can be checked: one that is no JSON Schema, that refers to
+    what it does not hold, or that leads back to itself without end."""
+    from jsonschema.exceptions import SchemaError as Invalid
+    from jsonschema.validators import validator_for  # 0.1 s, and only a host with tools of its own needs it
+
+    root = _copy(schema)
+    try:
+        validator_for(root).check_schema(root)
+        _require_ends(root, root, set(), set())
+    except Invalid as problem:
+        raise SchemaError(clip(f"{problem.json_path}: {problem.message}", PROBLEM_MAX_CHARACTERS)) from None
+    except RecursionError:
+        raise SchemaError("it is nested too deeply") from None
+
+
+def _require_ends(root: Schema, schema: Any, around: set[int], done: set[int]) -> None:
+    """Follow what a schema says of the same value. `around` are those on the way here, `done` those that end."""
+    if not isinstance(schema, dict) or id(schema) in done:
+        return
+    if id(schema) in around:
+        raise SchemaError("it refers back to itself without end")
+    around.add(id(schema))
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        if not reference.startswith("#"):
+            raise SchemaError(f"it refers to {clip(reference, PROBLEM_MAX_CHARACTERS)}, which it does not hold")
+        _require_ends(root, resolve(root, reference), around, done)
+    for keyword in ("not", "if"):
+        _require_ends(root, schema.get(keyword), around, done)
+    below = list(_below(schema))
+    for part in (part for part, is_same in below if is_same):
+        _require_ends(root, part, around, done)
+    around.remove(id(schema))
+    done.add(id(schema))
+    for part in (part for part, is_same in below if not is_same):
+        _require_ends(root, part, set(), done)
 
 
 def _copy(schema: Mapping[str, Any]) -> Schema:

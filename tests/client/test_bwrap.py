@@ -25,6 +25,20 @@ async def inside(folder: Path, script: str, *, network: bool = False) -> str:
 
 
 @asynchronous
+async def test_a_sandbox_that_a_command_killed_says_so_from_then_on(folder: Path) -> None:
+    async with open_sandbox(f"bwrap:{folder}") as sandbox:
+        await usable(sandbox)
+        run = Run(sandbox, agent=Agent(id="a", coding=True))
+        first = await run.call("shell", {"command": "kill -9 -1; kill -9 2"})
+        second = await run.call("shell", {"command": "true"})
+        with pytest.raises(SandboxUnavailableError, match="has ended"):
+            await sandbox.exec(["true"], timeout=30)
+
+    assert first.content.startswith("ERROR: ")
+    assert second.content.startswith("ERROR: The bwrap: sandbox has ended")
+
+
+@asynchronous
 async def test_the_callers_home_can_not_be_read(folder: Path) -> None:
     secret = Path.home() / f".guilds-test-{os.getpid()}"
     secret.write_text("private")

@@ -146,8 +146,24 @@ def test_a_value_is_found_whichever_of_its_characters_are_escaped(
     assert redactor.redact(f"{before}{in_url}%41{after}") == f"{before}[redacted:KEY]%41{after}"
 
 
-@pytest.mark.parametrize("width", [64, 76])
-@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\n  ", "\n12\t"])
+@given(VALUES, FILLER, st.integers(1, 3))
+def test_a_value_is_found_in_json_that_stands_in_strings_of_json(value: str, filler: str, depth: int) -> None:
+    value = f"K!{value}"  # no run of hexadecimal digits, as escapes have them
+    text = f"{filler}{value}\x00é"
+    for _ in range(depth + 1):
+        text = json.dumps({"k": text})
+
+    redacted = Redactor({"KEY": value}).redact(text)
+    for _ in range(depth + 1):
+        redacted = json.loads(redacted)["k"]
+
+    assert redacted == f"{filler}[redacted:KEY]\x00é"
+
+
+@pytest.mark.parametrize("width", [48, 64, 76])
+@pytest.mark.parametrize(
+    "line_end", ["\n", "\r\n", " \n", "\n  ", "\n12\t", "\n> ", "\n# ", "\\n", "\\r\\n", '",\n  "', "'\n'", " \\\n"]
+)
 @pytest.mark.parametrize("before", [0, 1, 50, 100])
 def test_base64_in_lines_is_found(width: int, line_end: str, before: int) -> None:
     value = "-a-long.secret-" * 6

@@ -18,6 +18,7 @@ from guilds_client import (
     Run,
     SandboxError,
     Script,
+    Tool,
     ToolContext,
     ToolFailedError,
     never_on_schedule_runs,
@@ -131,6 +132,58 @@ def test_a_tool_whose_schema_can_not_be_lowered_is_left_out_and_named() -> None:
     assert "broken" not in names(run)
     assert "echo" in names(run)
     assert list(run.left_out) == ["broken"]
+
+
+LOOP = {
+    "type": "object",
+    "properties": {"a": {"$ref": "#/$defs/a"}},
+    "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}]}},
+}
+LIST = {"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": [1]},
+        {"type": "object", "properties": {"a": 5}},
+        {"type": "object", "properties": {"a": {"type": "strng"}}},
+        {"type": "object", "properties": {"a": {"minLength": "x"}}},
+        {"type": "object", "properties": {"a": {"pattern": "("}}},
+        {"type": "object", "required": "a"},
+        {"type": "object", "properties": {"a": {"$ref": "https://example.com/schema.json"}}, "required": ["a"]},
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/gone"}}, "required": ["a"]},
+        LOOP,
+    ],
+)
+def test_a_tool_whose_arguments_could_never_be_checked_is_left_out_and_named(schema: dict[str, Any]) -> None:
+    registry = echoing()
+    registry.tool(parameters=schema, name="broken")(lambda _context, **_arguments: "")
+    registry.tool(parameters=LIST, name="recursive")(lambda _context, **_arguments: "")
+    run = a_run(registry=registry)
+
+    assert {"echo", "recursive"} <= set(names(run))
+    assert list(run.left_out) == ["broken"]
+
+
+@pytest.mark.parametrize("name", ["x.py", "a b", "../x", "", "A", "näm", "a" * 300])
+def test_a_script_whose_name_no_script_can_have_is_left_out_and_named(name: str) -> None:
+    run = a_run(scripts=[Script(name, "print(1)", parameters=TEXT), Script("report", "print(2)", parameters=TEXT)])
+
+    assert name not in names(run)
+    assert "report" in names(run)
+    assert list(run.left_out) == [name]
+
+
+def test_two_scripts_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two scripts are called report"):
+        a_run(scripts=[Script("report", "print(1)"), Script("report", "print(2)")])
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "a b", "a" * 200, "größe"])
+def test_a_name_that_models_interfaces_refuse_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="no tool can be called"):
+        Registry().add(Tool(name, "", NOTHING, lambda _context: ""))
 
 
 def test_a_name_can_be_registered_once() -> None:

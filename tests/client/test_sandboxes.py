@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,23 @@ async def test_a_caller_that_is_cancelled_ends_the_process_inside(kind: str, fol
 
     assert call.cancelled()
     assert b"marker" not in listed.stdout
+
+
+@asynchronous
+async def test_callers_that_give_up_at_any_moment_leave_no_descriptor_open(kind: str, folder: Path) -> None:
+    async with sandbox_of(kind, folder) as sandbox:
+        await sandbox.exec(["true"], timeout=30)
+        before = len(os.listdir("/proc/self/fd"))
+        for steps in range(24):
+            call = asyncio.create_task(sandbox.exec(["true"], timeout=30))
+            for _ in range(steps % 12):
+                await asyncio.sleep(0)
+            call.cancel()
+            await asyncio.wait([call])
+        await asyncio.sleep(0.5)
+        after = len(os.listdir("/proc/self/fd"))
+
+    assert after <= before + 3
 
 
 @asynchronous

@@ -31,6 +31,7 @@ SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc")
 RESIDENT = Path(__file__).with_name("resident.py")
 START_SECONDS = 20
+ENDED = "The bwrap: sandbox has ended (a command in it may have killed it); open a new one."
 MESSAGE_MAX_BYTES = 65_536
 BUSY_SECONDS = 0.005
 INSTALL = "install it: apt-get install bubblewrap"
@@ -126,6 +127,8 @@ class _Inside:
 
     async def start(self, argv: Sequence[str], env: Mapping[str, str], descriptors: Sequence[int]) -> int:
         """Start a program inside, and give the number by which it is known. Raises SandboxError."""
+        if self._is_over:
+            raise SandboxUnavailableError(ENDED, argv=argv)
         number = next(self._numbers)
         loop = asyncio.get_running_loop()
         started = self._starting[number] = loop.create_future()
@@ -201,7 +204,7 @@ class _Inside:
         self._channel.close()
         everyone: list[asyncio.Future[Any]] = [self._ready, *self._starting.values(), *self._running.values()]
         for waiting in everyone:
-            _settle(waiting, SandboxUnavailableError("The bwrap: sandbox has ended."))
+            _settle(waiting, SandboxUnavailableError(ENDED))
             if waiting.done() and not waiting.cancelled():
                 waiting.exception()  # whoever still waits gets it; nobody has to
 

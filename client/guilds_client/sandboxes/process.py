@@ -206,9 +206,24 @@ class Pipes:
     @classmethod
     async def open(cls) -> Pipes:
         """Make them. Whoever starts the process calls `close_theirs` afterwards."""
-        pairs = [os.pipe() for _ in range(3)]
-        (their_in, our_in), (our_out, their_out), (our_err, their_err) = pairs
-        stdin, stdout, stderr = await _writer(our_in), await _reader(our_out), await _reader(our_err)
+        loose: list[int] = []
+        stdin: asyncio.StreamWriter | None = None
+        try:
+            for _ in range(3):
+                loose += os.pipe()
+            their_in, our_in, our_out, their_out, our_err, their_err = loose
+            loose.remove(our_in)
+            stdin = await _writer(our_in)
+            loose.remove(our_out)
+            stdout = await _reader(our_out)
+            loose.remove(our_err)
+            stderr = await _reader(our_err)
+        except BaseException:  # a caller that gave up, or no descriptors left
+            for descriptor in loose:
+                os.close(descriptor)
+            if stdin is not None:
+                stdin.close()
+            raise
         return cls(stdin, stdout, stderr, (their_in, their_out, their_err))
 
     def close_ours(self) -> None:
