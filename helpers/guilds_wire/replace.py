@@ -145,6 +145,8 @@ class Target:
             if self._status and not self._copy_properties(fresh, self._status):
                 return False
             write_all(fresh, content)
+            if self._status and self._status.st_mode & (stat.S_ISUID | stat.S_ISGID):
+                os.fchmod(fresh, stat.S_IMODE(self._status.st_mode))  # an ordinary user's write has cleared them
             os.fsync(fresh)
         self._require_unchanged()
         if self._status is None:

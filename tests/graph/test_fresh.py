@@ -375,3 +375,17 @@ def test_deeply_nested_code_is_skipped_and_said(repository: Repository) -> None:
 
     assert "1 " in repository.map("one").text
     assert repository.outline("repos/one/b.py").text.endswith("def b()")
+
+
+@pytest.mark.skipif(not os.access("/usr/bin/git", os.X_OK), reason="git is elsewhere")
+def test_a_git_of_the_agents_that_comes_first_on_path_is_not_run(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.put({"a.py": "def answer(): pass\n"})
+    own = tmp_path / "git"
+    own.write_text(f"#!/bin/sh\ntouch {tmp_path}/taken\nexit 1\n")
+    own.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    assert "answer" in repository.outline("repos/one/a.py").text
+    assert not (tmp_path / "taken").exists()

@@ -84,7 +84,7 @@ def listed_the_same(root: str, tree: Tree) -> bool:
         return False
     base = root + "/"
     return all(_folder_stamp(base + path) == stamp for path, stamp in tree.folders.items()) and all(
-        _stamp(path) == stamp for path, stamp in tree.watched.items()
+        stamp_of(path) == stamp for path, stamp in tree.watched.items()
     )
 
 
@@ -118,20 +118,21 @@ def look(root: str, before: Tree | None) -> Tree:
 
 def _listed(root: str, tree: Tree, looked_ns: int) -> list[str]:
     """Every file's path, sorted; the folders and the ignore files that decide on it go into the tree."""
-    git = _output(["git", *_GIT, "-C", root, "rev-parse", "--absolute-git-dir", "--show-toplevel"])
+    git = _output([*_GIT, "-C", root, "rev-parse", "--absolute-git-dir", "--git-common-dir", "--show-toplevel"])
     if git is not None:
-        found = _output(["git", *_GIT, "-C", root, "ls-files", "-z", "-co", "--exclude-standard"])
+        found = _output([*_GIT, "-C", root, "ls-files", "-z", "-co", "--exclude-standard"])
         if found is None:
             tree.notice = BY_RIPGREP
-        folder, top = os.fsdecode(git).splitlines()[:2]
-        watched = [f"{folder}/index", f"{folder}/info/exclude", f"{folder}/config"]
-        watched += [os.path.expanduser(p) for p in ("~/.gitconfig", "~/.config/git/ignore", "~/.config/git/config")]
+        folder, common, top = os.fsdecode(git).split("\n")[:3]
+        common = os.path.normpath(os.path.join(root, common))
+        watched = [f"{folder}/index", f"{common}/info/exclude", f"{common}/config", f"{folder}/config.worktree"]
+        watched += _git_settings(root, top)
         above = root
         while above not in (top, "/"):
             above = os.path.dirname(above)
             watched.append(above + "/.gitignore")
     else:
-        found, watched = None, []
+        found, watched = None, [f"{root}/.git/info/exclude"]
     names, tree.misnamed = _names(_by_ripgrep(root), root + "/") if found is None else _names(found, "")
     folders = {""}
     for name in names:
@@ -141,17 +142,33 @@ def _listed(root: str, tree: Tree, looked_ns: int) -> list[str]:
             folder = folder.rpartition("/")[0]
     empty, ignores, whole = _without_files(root, folders, in_git=found is not None)
     tree.folders = {path: _folder_stamp(f"{root}/{path}") for path in sorted(folders | empty)}
-    tree.watched = {path: _stamp(path) for path in sorted({*watched, *ignores})}
+    tree.watched = {path: stamp_of(path) for path in sorted({*watched, *ignores})}
     newest = max((_folder_time(f"{root}/{path}") for path in tree.folders), default=0)
     tree.settled = whole and newest < looked_ns - TICK_NS
     return names
+
+
+def _git_settings(root: str, top: str) -> list[str]:
+    """The files that tell git what to ignore everywhere, and those that name them (git-config(1), FILES and
+    `core.excludesFile`; gitignore(5))."""
+    user = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    found = ["/etc/gitconfig", os.path.expanduser("~/.gitconfig"), f"{user}/git/config", f"{user}/git/ignore"]
+    listed = os.fsdecode(_output([*_GIT, "-C", root, "config", "--list", "--show-origin", "-z"]) or b"").split("\0")
+    for origin, setting in zip(listed[::2], listed[1::2], strict=False):
+        kind, _, path = origin.partition(":")
+        if kind == "file":
+            found.append(os.path.join(root, path))
+        key, _, value = setting.partition("\n")
+        if key == "core.excludesfile" and value:
+            found.append(os.path.join(top, os.path.expanduser(value)))
+    return found
 
 
 def _by_ripgrep(root: str) -> bytes:
     """Its list of files: 0 is some, 1 none, 2 some with a folder that can't be read (rg(1), EXIT STATUS)."""
     import sys
 
-    for program in (f"{os.path.dirname(sys.executable)}/rg", "rg"):
+    for program in ("/usr/bin/rg", f"{os.path.dirname(sys.executable)}/rg", "rg"):
         output = _output([program, *_RIPGREP, "--", root], expected=(0, 1, 2))
         if output is not None:
             return output
@@ -160,14 +177,19 @@ def _by_ripgrep(root: str) -> bytes:
     )
 
 
-_GIT = ("-c", "core.fsmonitor=false", "-c", "safe.directory=*", "-c", "core.quotePath=false")
-# fsmonitor would run a program that the repository's configuration names
+_USUAL_GIT = "/usr/bin/git"
+_GIT = (
+    _USUAL_GIT if os.access(_USUAL_GIT, os.X_OK) else "git",
+    *("-c", "core.fsmonitor=false", "-c", "safe.directory=*", "-c", "core.quotePath=false"),
+)
+# The first git on PATH may be the agent's program, and fsmonitor would run one that a repository's configuration names
 _RIPGREP = (
     "--files",
     "--null",
     "--hidden",
     "--no-config",
     "--no-require-git",
+    "--no-ignore-global",
     "--no-ignore-parent",
     "--glob",
     "!.git",
@@ -221,7 +243,7 @@ def _entries(folder: str) -> Iterator[tuple[str, bool]]:
 
 def _not_ignored(root: str, paths: list[str]) -> list[str]:
     given = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    output = _output(["git", *_GIT, "-C", root, "check-ignore", "-z", "--stdin"], given, (0, 1))
+    output = _output([*_GIT, "-C", root, "check-ignore", "-z", "--stdin"], given, (0, 1))
     ignored = {os.fsdecode(raw) for raw in (output or b"").split(b"\0")}
     return [path for path in paths if path not in ignored]
 
@@ -246,7 +268,8 @@ def _output(command: list[str], given: bytes = b"", expected: tuple[int, ...] = 
     return done.stdout if done.returncode in expected else None
 
 
-def _stamp(path: str) -> int:
+def stamp_of(path: str) -> int:
+    """One number of a file's times, size and inode, links followed; 0 when it is not there."""
     try:
         s = os.stat(path)
     except OSError:
