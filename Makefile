@@ -3,11 +3,11 @@ PYTHON ?= python3
 export PYTHON
 BIN := .venv/bin
 
-.PHONY: help setup demo test check bench lock clean
+.PHONY: help setup demo test check bench image image-test lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile
 
 setup: ## make .venv, and install what is missing
 	@scripts/setup
@@ -26,6 +26,12 @@ check: setup ## format, lint and types
 bench: setup ## run every benchmark
 	@for bench in bench/bench_*.py bench/browser/bench_*.py; do \
 		echo "$$bench"; $(BIN)/python -m "$$(echo "$${bench%.py}" | tr / .)" || exit; done
+
+image: ## build the container images, guilds and guilds:code
+	@image/build
+
+image-test: setup ## build and test them in a container engine of its own (root, Debian)
+	@image/test
 
 lock: ## renew requirements/*.txt with the newest releases that pyproject.toml allows
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \

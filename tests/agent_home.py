@@ -14,7 +14,7 @@ from typing import Any
 from guilds_wire.request import ARGUMENT_MAX_BYTES
 from guilds_wire.tools import all_tools
 
-BIN = Path(sys.executable).parent
+BIN = Path(os.environ.get("GUILDS_BIN") or Path(sys.executable).parent)
 CALL_SECONDS = 60
 
 AS_NOBODY = """

@@ -14,10 +14,21 @@ from hypothesis import settings
 
 from guilds_wire.processes import read
 from tests.agent_home import AgentHome
+from tests.image.outside import OUTSIDE
 
 # Examples take as long as the machine lets them; a failing one is printed in a form that can be run again.
 settings.register_profile("guilds", deadline=None, print_blob=True)
 settings.load_profile("guilds")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With stand-ins for the helpers, tests that would test the stand-ins are skipped, each with its reason."""
+    if "GUILDS_BIN" in os.environ:
+        reasons = {name: f"would {reason}" for reason, names in OUTSIDE.items() for name in names}
+        for item in items:
+            name = getattr(item, "originalname", item.name)
+            if name in reasons:
+                item.add_marker(pytest.mark.skip(reason=reasons[name]))
 
 
 @pytest.fixture
