@@ -104,12 +104,10 @@ def read_graph(root: str, home: str, read: Callable[[Graph], Read]) -> Read:
     Damage shows only where it is read: looking through all of a store first would cost more than most answers.
     Raises ToolError: what `open_graph` and `read` raise.
     """
-    from sqlite3 import DatabaseError
-
     try:
         with open_graph(root, home) as graph:
             return read(graph)
-    except (DatabaseError, ValueError, TypeError) as problem:
+    except Exception as problem:
         if out_of_reach(problem):
             raise _unkept(root, home, problem) from problem
         if not damaged(problem):
@@ -124,7 +122,7 @@ def open_graph(root: str, home: str, *, anew: bool = False) -> Graph:
     Raises ToolError: `not_found` when the folder is gone, `unavailable` when the store can be kept neither on disk
     nor in memory.
     """
-    from sqlite3 import DatabaseError, OperationalError
+    from sqlite3 import OperationalError
 
     started = monotonic()
     if not os.path.isdir(root):
@@ -138,8 +136,9 @@ def open_graph(root: str, home: str, *, anew: bool = False) -> Graph:
                 if tree is not None and unchanged(root, tree):
                     return Graph(root, name, store, tree, 0, 0, started)
                 store.connection.close()
-        except (DatabaseError, ValueError, EOFError, TypeError):  # damaged: the refresh makes it anew
-            pass
+        except Exception as problem:
+            if not damaged(problem) and not out_of_reach(problem):
+                raise  # what is damaged the refresh makes anew, and what it can't reach it tells
     from guilds_code.engines.graph.refresh import refresh, refresh_in_memory
 
     try:

@@ -147,6 +147,8 @@ def _proposed(graph: Graph, counts: dict[str, int], asked: frozenset[str], withi
     rows: dict[int, tuple[Any, ...]] = {}
     if query:
         proposed = _best(graph, query, PROPOSED_MAX if not within else PROPOSED_MAX * 20)
+        if not proposed:
+            graph.store.require_words()
         for start in range(0, len(proposed), 400):
             ids = proposed[start : start + 400]
             found = graph.connection.execute(

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from time import monotonic
 
 from guilds_code.engines.graph import work
-from guilds_code.engines.graph.files import look
+from guilds_code.engines.graph.files import look, stamp_of
 from guilds_code.engines.graph.languages import CONFIGURATION, OUTLINED, family_of, language_of, languages_of, module_of
 from guilds_code.engines.graph.store import RELATIONS, Lock, Store, batches, damaged
 
@@ -55,13 +55,11 @@ def refresh_in_memory(root: str, folder: str, *, anew: bool = False) -> tuple[St
 
     Raises OperationalError when the graph takes more than such a store may.
     """
-    from sqlite3 import DatabaseError
-
     with _uncollected():
         try:
             store = Store.in_memory(None if anew else Store.open(folder))
             return store, _Refresh(store, root).run()
-        except (DatabaseError, ValueError, TypeError, EOFError) as problem:
+        except Exception as problem:
             if not damaged(problem):
                 raise
         store = Store.in_memory(None)
@@ -84,13 +82,11 @@ def _uncollected() -> Iterator[None]:
 
 
 def _refreshed(root: str, folder: str, *, anew: bool) -> tuple[Store, Refreshed]:
-    from sqlite3 import DatabaseError
-
     store = None if anew else Store.open(folder)
     if store is not None:
         try:
             return store, _Refresh(store, root).run()
-        except (DatabaseError, ValueError, TypeError, EOFError, RuntimeError) as problem:
+        except Exception as problem:
             store.connection.close()
             if not damaged(problem):
                 raise
@@ -134,9 +130,9 @@ class _Refresh:
         for path in late:
             tree.files.pop(path, None)
         tree.settled = tree.settled and not late and not unresolved
-        if before is None or read or tree.stored() != before.stored():
-            self.store.set("tree", tree.stored())
+        if before is None or read or waiting or tree.stored() != before.stored():
             self.store.set("other", sum(1 for path in tree.files if language_of(path) is None))
+            self.store.set_tree(tree)
         self.connection.execute("commit")
         if first:
             self.connection.execute("pragma wal_checkpoint(truncate)")
@@ -299,10 +295,10 @@ class _Refresh:
 
     def configured(self, moved: list[str], tree: Tree, before: Tree | None) -> set[str]:
         """The families whose imports may mean something else now."""
+        changed = set(moved) | (before.files.keys() - tree.files.keys() if before is not None else set())
+        families = {"typescript"} if self.extended_moved(changed, tree, before) else set()
         if before is None:
             return set()
-        changed = set(moved) | (before.files.keys() - tree.files.keys())
-        families = set()
         for path in changed:
             name = path.rpartition("/")[2]
             if name in CONFIGURATION and (
@@ -310,6 +306,21 @@ class _Refresh:
             ):
                 families.add(_CONFIGURED[name])
         return families
+
+    def extended_moved(self, changed: set[str], tree: Tree, before: Tree | None) -> bool:
+        """Whether what a TypeScript configuration goes on in changed. Such files that are not listed are watched."""
+        relisted = before is None or tree.watched is not before.watched
+        if not relisted and not any(path.endswith(".json") for path in changed):
+            return False
+        if not any(path.endswith(("tsconfig.json", "jsconfig.json")) for path in tree.files):
+            return False
+        from guilds_code.engines.graph.languages.modules import extended
+
+        paths = extended(tree.files, lambda path: work.text_of(self.root, path))
+        outside = {f"{self.root}/{path}": stamp_of(f"{self.root}/{path}") for path in paths - tree.files.keys()}
+        moved = before is not None and any(before.watched.get(path) != stamp for path, stamp in outside.items())
+        tree.watched = {**tree.watched, **outside}
+        return moved or not paths.isdisjoint(changed)
 
     def affected(self, configured: set[str]) -> list[str]:
         """The files to resolve: those not resolved yet, those that depend on what changed, and those that looked

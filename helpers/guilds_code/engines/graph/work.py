@@ -316,11 +316,21 @@ class Resolvers:
         return Facts.of(self._store.facts("outside", path))
 
     def _text(self, path: str) -> str | None:
-        try:
-            with open(f"{self._root}/{path}", "rb") as file:
-                return file.read(CONFIGURATION_MAX_BYTES).decode("utf-8", "replace")
-        except OSError:
-            return None
+        return text_of(self._root, path)
+
+
+def text_of(root: str, path: str) -> str | None:
+    """The text of a configuration file, or None when it can't be read."""
+    try:
+        with open(f"{root}/{path}", "rb", opener=_at_once) as file:
+            return file.read(CONFIGURATION_MAX_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return None
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open without waiting for the other end of a named pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def resolved_in_workers(shared: tuple[Any, ...], shares: list[list[str]]) -> Iterator[tuple[Any, ...]]:

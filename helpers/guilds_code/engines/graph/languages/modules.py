@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".d.ts", ".js", ".jsx", ".mjs", ".cjs")
 _COMPILED = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
-_EXTENDS_MAX = 8
+_CONFIGURATIONS = ("tsconfig.json", "jsconfig.json")
 
 
 class Modules:
@@ -28,20 +28,46 @@ class Modules:
         """Package name → its folder and its package.json."""
         self._aliases: dict[str, list[tuple[str, list[str]]]] = {}
         """Folder of a tsconfig → (pattern, targets relative to the root)."""
+        self._mains: dict[str, list[str]] = {}
+        """Folder with a package.json → what that says the folder is."""
         self._configured: set[str] = set()
+        self._keys: dict[str, set[str]] = {}
         for path in listed:
             folder, _, name = path.rpartition("/")
             if name == "package.json":
                 found = _parsed(text(path))
+                self._mains[folder] = _mains(found)
                 if isinstance(found.get("name"), str):
                     self._packages[found["name"]] = (folder, found)
-            elif name in ("tsconfig.json", "jsconfig.json"):
+            elif name in _CONFIGURATIONS:
                 self._configured.add(path)
 
     def keys(self, module: str) -> set[str]:
-        """The names of files that could answer this import."""
-        last = module.rstrip("/").rpartition("/")[2]
-        return {last, last.partition(".")[0], last.rpartition(".")[0], "index"} - {""}
+        """The names of files that could answer this import, in whatever file it stands."""
+        if module not in self._keys:
+            names = {named.rstrip("/").rpartition("/")[2] for named in (module, *self._targets(module))}
+            stems = {part for name in names for part in (name, name.partition(".")[0], name.rpartition(".")[0])}
+            self._keys[module] = stems - {""} | {"index"}
+        return self._keys[module]
+
+    def _targets(self, module: str) -> list[str]:
+        """What aliases and packages put in the place of a module's name."""
+        if module.startswith("."):
+            last = module.rstrip("/").rpartition("/")[2]
+            folders = [f for f in self._mains if last in (".", "..") or f.rpartition("/")[2] == last]
+            return [main for folder in folders for main in self._mains[folder]]
+        found = []
+        for path in self._configured:
+            for pattern, targets in self._aliases_in(path):
+                held = _matched(pattern, module)
+                if held is not None:
+                    found += [target.replace("*", held, 1) for target in targets]
+        for name, (_, package) in self._packages.items():
+            if module.startswith("#"):
+                found += _targets(package.get("imports"), module)
+            elif module == name or module.startswith(f"{name}/"):
+                found += _targets(package.get("exports"), f".{module[len(name) :]}") + _mains(package)
+        return found
 
     def find(self, path: str, module: str) -> str | None:
         """The file that `module` means in the file at `path`; None when it is none of the repository's."""
@@ -64,7 +90,7 @@ class Modules:
             return self._imports(folder, module)
         return self._package(module)
 
-    def _file(self, base: str) -> str | None:
+    def _file(self, base: str, *, folders: bool = True) -> str | None:
         """The file at a path that may lack its ending, name a compiled file, or be a folder."""
         if base.startswith(".."):
             return None
@@ -73,9 +99,12 @@ class Modules:
         candidates = [stem + source for source in _COMPILED.get(ending, ())]
         candidates.append(base)
         candidates += [base + e for e in _ENDINGS]
+        found = next((c for c in candidates if c in self._paths), None)
+        mains = self._mains.get(base, ()) if found is None and folders else ()
+        for main in mains:
+            found = found or self._file(posixpath.normpath(posixpath.join(base, main)), folders=False)
         inside = f"{base}/index" if base else "index"
-        candidates += [inside + e for e in _ENDINGS]
-        return next((c for c in candidates if c in self._paths), None)
+        return found or next((inside + e for e in _ENDINGS if inside + e in self._paths), None)
 
     def _package(self, module: str) -> str | None:
         parts = module.split("/")
@@ -89,9 +118,7 @@ class Modules:
         if exports is not None and not targets:
             return None  # what `exports` does not list is closed, whatever `main` says
         if not inner:
-            targets += [
-                package[key] for key in ("source", "module", "main", "types") if isinstance(package.get(key), str)
-            ]
+            targets += _mains(package)
         return self._first(folder, targets, inner)
 
     def _first(self, folder: str, targets: list[str], inner: str) -> str | None:
@@ -123,17 +150,20 @@ class Modules:
     def _aliases_of(self, folder: str) -> list[tuple[str, list[str]]]:
         above = folder
         while True:
-            for name in ("tsconfig.json", "jsconfig.json"):
+            for name in _CONFIGURATIONS:
                 path = f"{above}/{name}" if above else name
                 if path in self._configured:
-                    if path not in self._aliases:
-                        self._aliases[path] = self._configuration(path, _EXTENDS_MAX)
-                    return self._aliases[path]
+                    return self._aliases_in(path)
             if not above:
                 return []
             above = above.rpartition("/")[0]
 
-    def _configuration(self, path: str, depth: int) -> list[tuple[str, list[str]]]:
+    def _aliases_in(self, path: str) -> list[tuple[str, list[str]]]:
+        if path not in self._aliases:
+            self._aliases[path] = self._configuration(path, {path})
+        return self._aliases[path]
+
+    def _configuration(self, path: str, seen: set[str]) -> list[tuple[str, list[str]]]:
         config = _parsed(self._text(path))
         folder = posixpath.dirname(path)
         options = config.get("compilerOptions")
@@ -147,18 +177,55 @@ class Modules:
             found.append((pattern, [posixpath.join(root, target) for target in listed if isinstance(target, str)]))
         if isinstance(base, str):
             found.append(("*", [posixpath.join(root, "*")]))
-        extended = config.get("extends")
-        references = config.get("references")
-        for other in extended if isinstance(extended, list) else [extended]:
-            if isinstance(other, str) and other.startswith(".") and depth > 0 and not found:
-                target = posixpath.normpath(posixpath.join(folder, other))
-                found += self._configuration(target if target.endswith(".json") else target + ".json", depth - 1)
-        for reference in references if isinstance(references, list) and not found else ():
-            where = reference.get("path") if isinstance(reference, dict) else None
-            if isinstance(where, str) and where.endswith(".json") and depth > 0:
-                found += self._configuration(posixpath.normpath(posixpath.join(folder, where)), depth - 1)
+        for other in _others(folder, config, {name: where for name, (where, _) in self._packages.items()}):
+            if not found and other not in seen:
+                seen.add(other)
+                found = self._configuration(other, seen)
         found.sort(key=lambda item: -len(item[0]))
         return found
+
+
+def extended(listed: Iterable[str], text: Callable[[str], str | None]) -> set[str]:
+    """The files, there or not, that the TypeScript configurations of a repository go on in."""
+    packages = {}
+    pending = []
+    for path in listed:
+        folder, _, name = path.rpartition("/")
+        if name == "package.json":
+            named = _parsed(text(path)).get("name")
+            if isinstance(named, str):
+                packages[named] = folder
+        elif name in _CONFIGURATIONS:
+            pending.append(path)
+    found: set[str] = set()
+    while pending:
+        path = pending.pop()
+        others = _others(posixpath.dirname(path), _parsed(text(path)), packages)
+        pending += [other for other in others if other not in found]
+        found.update(others)
+    return found
+
+
+def _others(folder: str, config: dict[str, Any], packages: dict[str, str]) -> list[str]:
+    """The configurations that one goes on in, the one that counts most first: of several that it extends the last."""
+    extends, references = config.get("extends"), config.get("references")
+    named = [other for other in (extends if isinstance(extends, list) else [extends]) if isinstance(other, str)]
+    found = []
+    for other in reversed(named):
+        if other.startswith("."):
+            base = posixpath.join(folder, other)
+        else:
+            package = "/".join(other.split("/")[: 2 if other.startswith("@") else 1])
+            if package not in packages:
+                continue
+            base = posixpath.join(packages[package], other[len(package) + 1 :] or "tsconfig.json")
+        found.append(base if base.endswith(".json") else f"{base}.json")
+    for reference in references if isinstance(references, list) else ():
+        where = reference.get("path") if isinstance(reference, dict) else None
+        if isinstance(where, str) and where.endswith(".json"):
+            found.append(posixpath.join(folder, where))
+    whole = [posixpath.normpath(path) for path in found]
+    return [path for path in whole if not path.startswith(("../", "/"))]
 
 
 def _matched(pattern: str, module: str) -> str | None:
@@ -168,6 +235,11 @@ def _matched(pattern: str, module: str) -> str | None:
         return "" if module == pattern else None
     fits = module.startswith(before) and module.endswith(after) and len(module) >= len(before) + len(after)
     return module[len(before) : len(module) - len(after)] if fits else None
+
+
+def _mains(package: dict[str, Any]) -> list[str]:
+    """What a package without `exports` is."""
+    return [package[key] for key in ("source", "module", "main", "types") if isinstance(package.get(key), str)]
 
 
 def _targets(exports: Any, wanted: str) -> list[str]:
