@@ -1,24 +1,28 @@
-"""What the acts on fields and buttons share: reading a field back, and telling why Playwright could not act."""
+"""What the acts on fields and buttons share: clicking, reading a field back, and why Playwright could not act."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 from playwright.async_api import Error as PlaywrightError
 
+from guilds_browser.locate import gone, label, locate, remember
 from guilds_browser.page_text import shown
-from guilds_browser.tab import STEP_SECONDS, DocumentGoneError, ScriptError
+from guilds_browser.tab import STEP_SECONDS, dispose
 from guilds_wire.errors import ToolError
 from guilds_wire.schema import invalid_argument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal
 
     from guilds_browser.calls import BrowserCall
     from guilds_browser.locate import Element
 
 VALUE_MOST_CHARACTERS = 500
+
+WORD_SECONDS = 0.1
 
 _COVER = re.compile(r"(<[^\n]*?>)[^\n]* intercepts pointer events")
 _REASONS = (
@@ -27,6 +31,34 @@ _REASONS = (
     ("not visible", "is not visible; take a browser_snapshot to see what is"),
     ("outside of the viewport", "lies outside of what can be scrolled into view"),
 )
+
+
+async def click(
+    call: BrowserCall, element: Element, button: Literal["left", "right", "middle"] = "left", *, double: bool = False
+) -> None:
+    """Click an element that is ready, or its label where that lies over it, at most 5 s. Raises PlaywrightError.
+
+    What the click leads to is not waited for, since the call's watch does that; only for word of it.
+    """
+    via = element.state.get("via")
+    handle = await element.handle(call, via["number"] if via else 0)
+    place: Any = {"position": {"x": via["x"], "y": via["y"]}, "force": via["force"]} if via else {}
+    try:
+        async with asyncio.timeout(STEP_SECONDS + 1):
+            await handle.click(
+                button=button,
+                click_count=2 if double else 1,
+                timeout=1000 * STEP_SECONDS,
+                no_wait_after=True,
+                **place,
+            )
+    finally:
+        dispose(handle)
+    try:
+        async with asyncio.timeout(WORD_SECONDS):
+            await call.tab.session.send("Page.enable")  # answered behind what the page's handlers have asked for
+    except TimeoutError:  # a page that waits for the next one answers nothing
+        pass
 
 
 async def explained(call: BrowserCall, element: Element, problem: PlaywrightError) -> Exception:
@@ -39,7 +71,7 @@ async def explained(call: BrowserCall, element: Element, problem: PlaywrightErro
             "not_found", f"{element.label} went away while {call.tool} waited for it; take a browser_snapshot."
         )
     if cover := _COVER.search(text):
-        return ToolError("conflict", f"{element.label} is covered by {shown(cover[1])}; dismiss it first.")
+        return ToolError("conflict", f"{element.label} is covered by {await _named(call, element, cover[1])}.")
     for sign, reason in _REASONS:
         if sign in text:
             return ToolError("conflict", f"{element.label} {reason}. Nothing was done.")
@@ -50,27 +82,28 @@ async def explained(call: BrowserCall, element: Element, problem: PlaywrightErro
     return problem
 
 
-async def value_of(element: Element) -> str | None:
-    """What stands in a field now, for the reader; None when the field is gone, with its page as a rule."""
-    found = await _read_back(element)
-    if found is None:
+async def _named(call: BrowserCall, element: Element, told: str) -> str:
+    """What covers an element, by its ref where a second look shows it."""
+    try:
+        cover = (await locate(call, f"e{element.number}", aim=True)).state.get("cover")
+    except ToolError:
+        cover = None
+    by = label(cover["number"], cover["role"], cover["name"]) if cover else shown(told)
+    return f"{by}; dismiss it first"
+
+
+def told_value(found: dict[str, Any]) -> str | None:
+    """A field's value for the reader, from what `readBack` gives; None when the field is gone."""
+    if found.get("gone"):
         return None
     if "secret" in found:
         return "(filled)" if found["secret"] else "(empty)"
     if "checked" in found:
         return "true" if found["checked"] else "false"
-    if "files" in found:
-        return '"' + shown(", ".join(found["files"]), VALUE_MOST_CHARACTERS) + '"'
+    text = ", ".join(found["files"]) if "files" in found else found.get("value", "")
     if "options" in found:
-        return '"' + shown(", ".join(found["options"]), VALUE_MOST_CHARACTERS) + '"'
-    return '"' + shown(found["value"], VALUE_MOST_CHARACTERS) + '"'
-
-
-async def raw_value(element: Element) -> str | None:
-    """The text in a field as it is, never a password's; None when there is none to be had."""
-    found = await _read_back(element)
-    value = found.get("value") if found else None
-    return value if isinstance(value, str) else None
+        text = ", ".join(found["options"])
+    return '"' + shown(text, VALUE_MOST_CHARACTERS) + '"'
 
 
 def require_editable(call: BrowserCall, element: Element) -> None:
@@ -85,9 +118,26 @@ def require_editable(call: BrowserCall, element: Element) -> None:
     raise invalid_argument("target", f"is {element.label}, which is not editable; {fits} fits")
 
 
-async def _read_back(element: Element) -> dict[str, Any] | None:
-    try:
-        found: dict[str, Any] = await element.ask("readBack")
-    except (DocumentGoneError, ScriptError, TimeoutError):
-        return None
-    return None if found.get("gone") else found
+def require_taken(call: BrowserCall, element: Element, found: dict[str, Any]) -> None:
+    """Raises ToolError when an act in the page found no element, or one that does not take the focus."""
+    if found.get("gone"):
+        raise gone(element.number, element.state["role"], element.state["name"])
+    if "refused" in found:
+        call.browser.refs_used(found["next"])
+        raise lost_focus(call, element, found["refused"])
+
+
+def lost_focus(call: BrowserCall, element: Element, focus: dict[str, Any] | None) -> ToolError:
+    """The error for an element that does not get or keep the focus, so that nothing was put into it."""
+    return ToolError(
+        "conflict",
+        f"{element.label} does not take the focus: {where(call, element, focus)}. Nothing was put into it.",
+    )
+
+
+def where(call: BrowserCall, element: Element, focus: dict[str, Any] | None) -> str:
+    """Where the focus is, for the reader."""
+    if focus is None:
+        return "nothing has it"
+    remember(call, element.document, {focus["number"]: f'{focus["role"]} "{shown(focus["name"])}"'}, call.tab)
+    return f"{label(focus['number'], focus['role'], focus['name'])} has it"

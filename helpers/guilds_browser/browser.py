@@ -7,6 +7,7 @@ one, answers dialogs, and follows downloads. What a call does with all this is i
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import time
@@ -16,12 +17,12 @@ from playwright.async_api import async_playwright
 
 from guilds_browser import chrome, devtools
 from guilds_browser.forward import PORT_OF_SLOT_0
-from guilds_browser.tab import Tab
+from guilds_browser.tab import ENGINE, ENGINE_SOURCE, Tab
 from guilds_wire.errors import ToolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from playwright.async_api import Browser as PlaywrightBrowser
@@ -33,15 +34,20 @@ ATTACH_SECONDS = 4.0
 ATTACH_MOST = 3
 ALIVE_SECONDS = 3.0
 ALIVE_BEFORE_NAVIGATION_SECONDS = 1.0
-NEW_TAB_SECONDS = 3.0
+COME_UP_SECONDS = 3.0
+NEW_TAB_SECONDS = 4.5
+"""How long a tab that an act opened is waited for."""
+
+SAVE_SECONDS = 5.0
+"""How long the last bytes of a complete download may take to its file."""
+
+NAME_MOST_BYTES = 255
 
 REFS_RESERVED = 500
 """How many numbers for refs are noted as used ahead of need; a broker that is killed wastes at most these."""
 
 STATE_NAME = "guilds-tabs.json"
 EVENTS_MOST = 20
-CLOCK_TICK_NS = 10_000_000
-"""A file's time is that of the kernel's last tick (1 to 10 ms)."""
 
 
 class LostError(Exception):
@@ -49,24 +55,49 @@ class LostError(Exception):
 
 
 class Download:
-    """A file that Chrome is fetching."""
+    """A file that Chrome is fetching, under a name of its own until it is complete; then under `path`."""
 
-    def __init__(self, url: str, name: str, path: str, since_ns: int) -> None:
+    def __init__(self, url: str, name: str, fetched_to: str) -> None:
         self.url = url
         self.name = name
-        self.path = path
+        self.path = next(path for path in numbered(os.path.dirname(fetched_to), name) if not os.path.lexists(path))
+        self.fetched_to = fetched_to
         self.received = 0
         self.state = "inProgress"
         self.done = asyncio.Event()
-        self._since_ns = since_ns
 
-    def lies_there(self) -> bool:
-        """Whether the whole file has its name: Chrome says that it is complete a moment earlier."""
+    async def save(self) -> None:
+        """Give the complete file its name, or one with a number where that is taken; never one that is there."""
+        give_up = time.monotonic() + SAVE_SECONDS
+        while not self._lies_there() and time.monotonic() < give_up:  # Chrome says that it is complete a little early
+            await asyncio.sleep(0.01)
+        for path in numbered(os.path.dirname(self.fetched_to), self.name):
+            try:
+                os.link(self.fetched_to, path)
+                os.unlink(self.fetched_to)
+                self.path = path
+            except FileExistsError:
+                continue
+            except OSError:  # it keeps the name that it has, and the result says which
+                self.path = self.fetched_to
+            break
+        self.done.set()
+
+    def _lies_there(self) -> bool:
         try:
-            status = os.stat(self.path)
+            return os.stat(self.fetched_to).st_size == self.received
         except OSError:
             return False
-        return status.st_size == self.received and status.st_ctime_ns >= self._since_ns
+
+
+def numbered(folder: str, name: str) -> Iterator[str]:
+    """Paths in a folder for a file's name, as browsers number them: `a.csv`, `a (1).csv`, and so on."""
+    name = os.path.basename(name)
+    stem, extension = os.path.splitext("download" if name in ("", ".", "..") else name)
+    for number in itertools.count():
+        end = os.fsencode((f" ({number})" if number else "") + extension)[-NAME_MOST_BYTES:]
+        start = os.fsencode(stem)[: NAME_MOST_BYTES - len(end)].decode(errors="ignore")
+        yield os.path.join(folder, start + os.fsdecode(end))
 
 
 class Happened:
@@ -105,8 +136,9 @@ class Browser:
         self._on_over = on_over
         self._state = _State(os.path.join(self._profile, STATE_NAME))
         self._running: dict[str, Download] = {}
+        self._saving: set[asyncio.Task[None]] = set()
+        self._coming: dict[str, str | None] = {}
         self._busy = False
-        self._call_began_ns = 0
 
     async def attach(self, *, navigates: bool) -> None:
         """Start Chrome if need be, mend the tabs that would hang us, and attach. Raises ToolError(`unavailable`)."""
@@ -118,12 +150,14 @@ class Browser:
                 lost = self._state.address or "what it showed"
                 self._say(f"Chrome was not running and has been started; the tab at {lost} is gone")
                 self._state.tabs = []
+            await self._mend(navigates=navigates)  # while the driver starts
             self._playwright: Playwright = await driver
         except BaseException:
             driver.cancel()
             raise
         for attempt in range(ATTACH_MOST):
-            await self._mend(navigates=navigates or attempt > 0)
+            if attempt > 0:
+                await self._mend(navigates=True)
             try:
                 await self._connect(found["webSocketDebuggerUrl"])
                 break
@@ -134,14 +168,21 @@ class Browser:
                     ) from problem
         await self._take_tabs()
 
-    async def current(self) -> Tab:
-        """The current tab; an empty one is opened when there is none. Raises PlaywrightError."""
+    @property
+    def tab_count(self) -> int:
+        """How many tabs there are, those whose first page has not come yet included."""
+        return len(self._state.tabs)
+
+    async def current(self, *, navigates: bool = False) -> Tab:
+        """The current tab; an empty one is opened when there is none. Raises PlaywrightError, ToolError."""
         await self._settle_tabs()
+        if self._state.current in self._coming:
+            await self._bring_up(self._state.current, navigates)
         tab = self.tabs.get(self._state.current)
         if tab is None:
             await self._context.new_page()
             await self._settle_tabs()
-            tab = self.tabs[self._state.tabs[-1]]
+            tab = list(self.tabs.values())[-1]
             self.make_current(tab)
         return tab
 
@@ -163,7 +204,6 @@ class Browser:
     def start_call(self, dialog_answer: str | None) -> None:
         """A call begins: what opens now is of its making."""
         self.dialog_answer = dialog_answer
-        self._call_began_ns = time.time_ns() - CLOCK_TICK_NS
         self._busy = True
 
     def end_call(self) -> None:
@@ -191,6 +231,10 @@ class Browser:
                     self._say("the page that was loading had not come, and was given up; this is the one before it")
                 return tab
         return await self.unblock(tab, reopen=not navigates)
+
+    async def answers(self, tab: Tab) -> bool:
+        """Whether a tab's page runs a trivial script at once. Raises PlaywrightError when Chrome is lost."""
+        return await self._answers(tab, devtools.PROBE_SECONDS)
 
     async def _answers(self, tab: Tab, seconds: float) -> bool:
         try:
@@ -238,12 +282,30 @@ class Browser:
             self.is_over = True
             raise LostError(f"Chrome does not answer: {_first_line(problem)}") from problem
 
+    async def _bring_up(self, target_id: str, navigates: bool) -> None:
+        """Wait for a new tab's first page, without which nothing can be done there; else give it up."""
+        if await self._comes_up(target_id, ALIVE_BEFORE_NAVIGATION_SECONDS if navigates else ALIVE_SECONDS):
+            return
+        try:
+            await devtools.empty(self.port, target_id)
+        except (OSError, TimeoutError, asyncio.IncompleteReadError):  # it has closed, or `_come_up` says that it hangs
+            pass
+        await self._come_up(target_id)
+        if not navigates:
+            self._say("the page of the new tab had not come, and was given up: the tab is empty")
+
     async def _come_up(self, target_id: str) -> Tab:
-        """The tab of a target that was just opened."""
-        give_up = asyncio.get_running_loop().time() + NEW_TAB_SECONDS
+        """The tab of a target that was just opened or emptied. Raises ToolError."""
+        tab = await self._comes_up(target_id, COME_UP_SECONDS)
+        if tab is None:
+            raise ToolError("unavailable", "a tab was opened in place of one that hung, but does not come up.")
+        return tab
+
+    async def _comes_up(self, target_id: str, seconds: float) -> Tab | None:
+        give_up = asyncio.get_running_loop().time() + seconds
         while target_id not in self.tabs:
             if asyncio.get_running_loop().time() > give_up:
-                raise ToolError("unavailable", "a tab was opened in place of one that hung, but does not come up.")
+                return None
             await asyncio.sleep(0.02)
             await self._settle_tabs()
         return self.tabs[target_id]
@@ -271,6 +333,18 @@ class Browser:
             await asyncio.sleep(0.02)
         return None
 
+    def move_to_coming(self) -> int | None:
+        """Make the tab that the act opened the current one although its page has not come; its number, if it is there.
+
+        Playwright shows a tab only once its first page is there.
+        """
+        for target_id in reversed(self.happened.new_tabs):
+            if target_id in self._coming:
+                self._state.current = target_id
+                self._state.save()
+                return self._state.tabs.index(target_id) + 1
+        return None
+
     async def _mend(self, *, navigates: bool) -> None:
         try:
             for tab in await devtools.blocked_tabs(self.port):
@@ -292,6 +366,7 @@ class Browser:
         self._attached.on("disconnected", lambda _: self._over())
         self._context.on("page", self._page_opened)
         self._context.on("dialog", self._dialog_opened)
+        await self._playwright.selectors.register(ENGINE, script=ENGINE_SOURCE, content_script=True)
         session = self._session = await self._attached.new_browser_cdp_session()
         session.on("Target.targetCreated", self._target_created)
         session.on("Target.targetDestroyed", self._target_destroyed)
@@ -304,7 +379,7 @@ class Browser:
         os.makedirs(self._downloads, exist_ok=True)
         await session.send(
             "Browser.setDownloadBehavior",
-            {"behavior": "allow", "downloadPath": self._downloads, "eventsEnabled": True},
+            {"behavior": "allowAndName", "downloadPath": self._downloads, "eventsEnabled": True},
         )
 
     async def _take_tabs(self) -> None:
@@ -332,15 +407,17 @@ class Browser:
             except (PlaywrightError, TimeoutError):  # it closed again, or hangs; a call that needs it finds out
                 continue
             self.tabs[tab.target_id] = tab
+            self._coming.pop(tab.target_id, None)
         for tab in [tab for tab in self.tabs.values() if tab.page.is_closed()]:
             self._forget(tab)
+        there = {tab.target_id: tab.opener for tab in self.tabs.values()} | self._coming
         before = list(self._state.tabs)
-        self._state.tabs = [tab for tab in before if tab in self.tabs]
-        self._state.tabs += [tab for tab in self.tabs if tab not in self._state.tabs]
-        if self._state.current not in self.tabs and self._state.tabs:
+        self._state.tabs = [tab for tab in before if tab in there]
+        self._state.tabs += [tab for tab in there if tab not in self._state.tabs]
+        if self._state.current not in there and self._state.tabs:
             opener = self._state.openers.get(self._state.current)
-            self._state.current = opener if opener in self.tabs else self._state.tabs[-1]
-        self._state.openers = {tab.target_id: tab.opener for tab in self.tabs.values() if tab.opener}
+            self._state.current = opener if opener in there else self._state.tabs[-1]
+        self._state.openers = {tab: opener for tab, opener in there.items() if opener}
         if before != self._state.tabs:
             self._state.save()
 
@@ -351,10 +428,12 @@ class Browser:
         info = event["targetInfo"]
         if info["type"] == "page" and not self._quiet:
             self.happened.new_tabs.append(info["targetId"])
+            self._coming[info["targetId"]] = info.get("openerId")
             del self.happened.new_tabs[:-EVENTS_MOST]
             self.signal.set()
 
     def _target_destroyed(self, event: dict[str, Any]) -> None:
+        self._coming.pop(event["targetId"], None)
         if event["targetId"] in self.tabs or event["targetId"] in self.happened.new_tabs:
             self.happened.closed_tabs.append(event["targetId"])
             del self.happened.closed_tabs[:-EVENTS_MOST]
@@ -389,10 +468,8 @@ class Browser:
         self.signal.set()
 
     def _download_begins(self, event: dict[str, Any]) -> None:
-        name = event["suggestedFilename"]
-        download = Download(
-            event["url"], name, os.path.join(self._downloads, os.path.basename(name)), self._call_began_ns
-        )
+        fetched_to = os.path.join(self._downloads, event["guid"])
+        download = Download(event["url"], event["suggestedFilename"], fetched_to)
         self._running[event["guid"]] = download
         self.happened.downloads.append(download)
         self.signal.set()
@@ -403,11 +480,15 @@ class Browser:
             return
         download.received = int(event["receivedBytes"])
         download.state = event["state"]
-        if event.get("filePath"):
-            download.path = event["filePath"]
-        if download.state != "inProgress":
-            del self._running[event["guid"]]
+        if download.state == "inProgress":
+            return
+        del self._running[event["guid"]]
+        if download.state != "completed":
             download.done.set()
+            return
+        saving = asyncio.ensure_future(download.save())
+        self._saving.add(saving)  # else nothing holds it
+        saving.add_done_callback(self._saving.discard)
 
     def _say(self, notice: str) -> None:
         self.happened.notices.append(notice)

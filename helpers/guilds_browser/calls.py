@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from guilds_browser.browser import Browser
+    from guilds_browser.locate import Element
     from guilds_browser.tab import Tab
     from guilds_wire.places import Places
     from guilds_wire.request import Request
@@ -46,6 +47,7 @@ class BrowserCall:
         self.notes: list[str] = []
         self.navigated: list[str] = []
         self.meta: dict[str, Any] = {}
+        self.headline: tuple[str, str] | None = None
         self.browser: Browser
         self.tab: Tab
         self._places = places
@@ -99,6 +101,11 @@ class BrowserCall:
         """How many bytes the tool's own text may have: what is added to it is counted off."""
         return self._cap_bytes - len("\n".join(self._lines()).encode("utf-8", "replace")) - 1
 
+    def read_back(self, element: Element, found: dict[str, Any]) -> None:
+        """Take the page's URL and title from what was read back of an element, which spares a look."""
+        if element.document.frame_id == self.tab.target_id:
+            self.headline = found["headline"]
+
     def workspace(self) -> Workspace:
         """Home as a wall, and the run's working directory."""
         run = RunState(self._places, self.request.run.id)
@@ -112,8 +119,9 @@ class BrowserCall:
         return Watch(self)
 
     async def _do(self) -> tuple[str, list[int]]:
-        tab = await self.browser.current()
-        self.tab = await self.browser.ensure_answering(tab, navigates=self.tool == "browser_navigate")
+        navigates = self.tool == "browser_navigate"
+        tab = await self.browser.current(navigates=navigates)
+        self.tab = await self.browser.ensure_answering(tab, navigates=navigates)
         self.browser.make_current(self.tab)
         await self.to_front()
         module = __import__(f"guilds_browser.tools.{self.tool}", fromlist=[self.tool])
@@ -181,13 +189,13 @@ class BrowserCall:
 
     async def _fill_meta(self, started: float) -> None:
         happened = self.browser.happened
-        url, title = await self.tab.headline()
+        url, title = self.headline or await self.tab.headline()
         self.browser.note_address(url)
         self.meta = {
             "url": clip(url, 2000),
             "title": shown(title, 200),
             "tab": self.browser.position(self.tab),
-            "tabs": len(self.browser.tabs),
+            "tabs": self.browser.tab_count,
             "duration_ms": round(1000 * (time.monotonic() - started)),
             "navigated": self.navigated,
             "dialog": happened.dialogs,

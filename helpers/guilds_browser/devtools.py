@@ -158,7 +158,7 @@ async def unblock(port: int, tab: Target, *, reopen: bool) -> tuple[str, str]:
                 session.tell("Runtime.terminateExecution")
                 await session.ask("Page.reload")
             await asyncio.sleep(SETTLE_SECONDS)
-            if await answers(port, tab.id, RELOAD_SECONDS):
+            if await answers(port, tab.id):
                 return tab.id, "it was reloaded"
         except (OSError, TimeoutError, asyncio.IncompleteReadError):  # then the tab has to go
             pass
@@ -172,6 +172,13 @@ async def unblock(port: int, tab: Target, *, reopen: bool) -> tuple[str, str]:
     blank = await _open(port, BLANK)
     await _close(port, tab.id)
     return blank, "it was closed, and an empty page opened"
+
+
+async def empty(port: int, target_id: str) -> None:
+    """Have a tab give up what it loads and show an empty page. Raises OSError, TimeoutError, IncompleteReadError."""
+    async with asyncio.timeout(RELOAD_SECONDS), Session(port, target_id) as session:
+        await session.ask("Page.stopLoading")
+        await session.ask("Page.navigate", url=BLANK)
 
 
 async def _open(port: int, url: str) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 
 from playwright.async_api import Error as PlaywrightError
 
 from guilds_browser.page_text import shown
-from guilds_browser.tab import FRAME_SECONDS, STEP_SECONDS, DocumentGoneError, ScriptError
+from guilds_browser.tab import FRAME_SECONDS, DocumentGoneError
 from guilds_wire.errors import ToolError, quoted
 from guilds_wire.schema import invalid_argument
 
@@ -31,6 +30,7 @@ COVERED_SECONDS = 0.1
 
 MATCHES_SHOWN = 5
 _REF = re.compile(r"e([1-9]\d{0,9})")
+_CAPTURE = re.compile(r"(^|>>)\s*\*[\w:+-]+=")
 
 
 class Element:
@@ -47,9 +47,12 @@ class Element:
     def label(self) -> str:
         return label(self.number, self.state["role"], self.state["name"])
 
-    async def handle(self, call: BrowserCall) -> ElementHandle:
-        """Playwright's handle of this very node. Raises ToolError(`not_found`) when it has gone meanwhile."""
-        found = await call.tab.handle(self.document, self.number)
+    async def handle(self, call: BrowserCall, number: int = 0) -> ElementHandle:
+        """Playwright's handle of this very node, or of the one with this ref that stands for it.
+
+        Raises ToolError(`not_found`) when it has gone meanwhile.
+        """
+        found = await call.tab.handle(self.document, number or self.number)
         if found is None:
             raise gone(self.number, self.state["role"], self.state["name"])
         return found
@@ -94,10 +97,14 @@ async def locate(call: BrowserCall, target: str, *, aim: bool = False) -> Elemen
 
 
 async def aim(call: BrowserCall, target: str) -> Element:
-    """The element, ready to be clicked or typed into. Raises ToolError as `locate` does, and `conflict` when it is
-    covered, disabled, invisible or without size.
+    """The element, ready to be clicked or typed into. Raises ToolError as `locate` does, and as `ready` does."""
+    return await ready(call, await locate(call, target, aim=True))
+
+
+async def ready(call: BrowserCall, element: Element) -> Element:
+    """The element that was aimed at, once it can be acted on. Raises ToolError(`conflict`) when it is covered,
+    disabled, invisible or without size.
     """
-    element = await locate(call, target, aim=True)
     for _ in range(COVERED_LOOKS):
         if not element.state.get("cover") and (element.state.get("point") or not element.state["shown"]):
             break
@@ -112,10 +119,41 @@ async def aim(call: BrowserCall, target: str) -> Element:
         raise ToolError("conflict", f"{element.label} has no size ({state['box'][0]:.0f} by {state['box'][1]:.0f}).")
     if not state["point"]:
         raise ToolError("conflict", f"{element.label} lies outside of what can be scrolled into view.")
-    if cover := state.get("cover"):
-        by = label(cover["number"], cover["role"], cover["name"])
-        raise ToolError("conflict", f"{element.label} is covered by {by}; dismiss it first.")
+    if reason := state.get("reason"):
+        raise ToolError("conflict", f"{element.label} {reason}.")
+    if cover := state.get("cover") or await _cover_of_frame(call, element):
+        raise covered(element, cover)
     return element
+
+
+def covered(element: Element, cover: dict[str, Any]) -> ToolError:
+    """The error for an element that another one lies over."""
+    by = label(cover["number"], cover["role"], cover["name"])
+    return ToolError("conflict", f"{element.label} is covered by {by}; dismiss it first.")
+
+
+async def _cover_of_frame(call: BrowserCall, element: Element) -> dict[str, Any] | None:
+    """What lies over the frame that an element is in, or over a frame around that."""
+    document, point = element.document, element.state["point"]
+    try:
+        while outer := await call.tab.around(document):
+            document, frame = outer
+            answer = await document.send(
+                "Runtime.callFunctionOn",
+                objectId=frame,
+                functionDeclaration="function (...given) { return guilds.over(this, ...given) }",
+                arguments=[{"value": value} for value in (point, *call.browser.refs(1))],
+                returnByValue=True,
+            )
+            found = answer["result"]["value"]
+            call.browser.refs_used(found["next"])
+            if cover := found["cover"]:
+                remember(call, document, {cover["number"]: f'{cover["role"]} "{shown(cover["name"])}"'}, call.tab)
+                return dict(cover)
+            point = found["point"]
+    except (DocumentGoneError, KeyError):  # the frame navigates; Playwright looks again as it acts
+        pass
+    return None
 
 
 def remember(call: BrowserCall, document: Document, lines: dict[int, str], tab: Tab) -> None:
@@ -157,7 +195,7 @@ async def _look_in(call: BrowserCall, tab: Tab, frame_id: str, number: int, aim:
             call.browser.make_current(tab)
             await call.to_front()
             return await _look_in(call, tab, frame_id, number, aim)
-    except (DocumentGoneError, ScriptError):
+    except DocumentGoneError:
         return None
     if state["state"] == "gone":
         raise gone(number, state["role"], state["name"])
@@ -176,6 +214,8 @@ async def _frames_of(tab: Tab) -> list[str]:
 
 async def _number_of_selector(call: BrowserCall, selector: str) -> int:
     """The ref of the one element that a Playwright selector matches, in whatever frame."""
+    if _CAPTURE.search(selector):
+        raise invalid_argument("target", f"is {quoted(selector)}; a part marked with * can't be chosen here")
     total = 0
     found: list[dict[str, Any]] = []
     for frame in call.tab.page.frames:
@@ -195,10 +235,8 @@ async def _number_of_selector(call: BrowserCall, selector: str) -> int:
 
 async def _matches_in(call: BrowserCall, frame: Frame, selector: str) -> tuple[int, list[dict[str, Any]]]:
     """How many elements of one frame match, and the refs of the first ones."""
-    key = "_" + os.urandom(12).hex()
     try:
-        async with asyncio.timeout(STEP_SECONDS):
-            count = await frame.locator(selector).evaluate_all(_KEEP, [key, MATCHES_SHOWN])
+        count, key = await call.tab.keep(frame, selector)
     except PlaywrightError as problem:
         if frame is not call.tab.page.main_frame and "while parsing" not in str(problem):
             return 0, []  # a frame that went away meanwhile
@@ -208,42 +246,32 @@ async def _matches_in(call: BrowserCall, frame: Frame, selector: str) -> tuple[i
     frame_ids = await call.tab.frame_ids()
     if frame is not call.tab.page.main_frame:
         frame_ids = frame_ids[1:]
-    try:
-        for frame_id in frame_ids:
-            numbers = await _adopted(call, frame_id, key, min(count, MATCHES_SHOWN))
-            if numbers:
-                return count, numbers
-    finally:
-        await frame.evaluate(_DROP, key)
+    for frame_id in frame_ids:
+        numbers = await _adopted(call, frame_id, key, min(count, MATCHES_SHOWN))
+        if numbers:
+            return count, numbers
     return count, []
 
 
 async def _adopted(call: BrowserCall, frame_id: str, key: str, count: int) -> list[dict[str, Any]]:
-    """The refs of the nodes that a document's own world holds under a key; none when it is another document."""
+    """The refs of the nodes that Playwright keeps under a key; none when it is in another document."""
     numbers = []
-    for index in range(count):
-        first, limit = call.browser.refs(MATCHES_SHOWN)
-        try:
+    try:
+        for index in range(count):
+            first, limit = call.browser.refs(MATCHES_SHOWN)
             document = await call.tab.document(frame_id)
-            found = await call.tab.adopt(document, f"globalThis[{key!r}]?.[{index}]", first, limit)
-        except DocumentGoneError:  # it has navigated since its worlds were found
-            call.tab.forget_world(frame_id)
-            found = None
-        if found is None:
-            break
-        call.browser.refs_used(found["next"])
-        remember(call, document, {found["number"]: f'{found["role"]} "{shown(found["name"])}"'}, call.tab)
-        numbers.append(found)
+            found = await call.tab.adopt(document, key, index, first, limit)
+            if found is None:
+                break
+            call.browser.refs_used(found["next"])
+            remember(call, document, {found["number"]: f'{found["role"]} "{shown(found["name"])}"'}, call.tab)
+            numbers.append(found)
+        if numbers:
+            await call.tab.release(document, key)
+    except DocumentGoneError:  # it has navigated since its worlds were found
+        call.tab.forget_world(frame_id)
     return numbers
 
 
 def _reason(problem: PlaywrightError) -> str:
     return (str(problem).splitlines() or ["?"])[0].rpartition("Error: ")[2][:160]
-
-
-_KEEP = """(elements, [key, most]) => {
-  if (elements.length) { const kept = []; for (let i = 0; i < elements.length && i < most; i++) kept[i] = elements[i]
-    globalThis[key] = kept }
-  return elements.length
-}"""
-_DROP = "key => { delete globalThis[key] }"

@@ -7,7 +7,7 @@
 'use strict'
 const NAME_MOST = 120, TEXT_MOST = 500, FULL_TEXT_MOST = 5000, OPTIONS_MOST = 12, HREF_MOST = 80, GONE_MOST = 1000
 const FRAMES_MOST = 50, CLOSED_MOST = 200, DEPTH_MOST = 60
-const LONG_PAGE = 2000    // elements; a page with fewer is looked at whole
+const LONG_PAGE = 12000   // elements; a page with fewer is looked at whole
 const REACH_SCREENS = 20  // of lines 20 pixels high, about what a snapshot has room for
 const MISSES_MOST = 40    // lines that did not fit any more; a shorter one might
 
@@ -172,8 +172,8 @@ const svgTitle = (el) => {
 
 /* The name of an element as a part of another's, or the text that stands for it. */
 const partName = (el, depth) => {
-  const own = clean(ask(el, 'getAttribute', 'aria-label') || '')
-  if (own) return own
+  const given = clean(ask(el, 'getAttribute', 'aria-label') || '')
+  if (given) return given
   const tag = tagOf(el)
   if (tag === 'img' || tag === 'area') return el.alt || own(el, 'title') || ''
   if (tag === 'svg') return svgTitle(el)
@@ -279,8 +279,22 @@ const nameOf = (el, role) => {
 
 // ---- visibility and children
 
-const isShown = (el) => ask(el, 'checkVisibility', {visibilityProperty: true}) ||
-  (getComputedStyle(el).display === 'contents' && getComputedStyle(el).visibility === 'visible')
+const isShown = (el) => {
+  if (tagOf(el) === 'area') { const image = imageOf(el); return !!image && isShown(image) }
+  return ask(el, 'checkVisibility', {visibilityProperty: true}) ||
+    (getComputedStyle(el).display === 'contents' && getComputedStyle(el).visibility === 'visible')
+}
+
+/* The picture that an area is a part of, and a picture's areas that lead somewhere. */
+const imageOf = (area) => {
+  const map = ask(area, 'closest', 'map')
+  return map && [...ask(area, 'getRootNode').querySelectorAll('img[usemap]')].find((image) => mapOf(image) === map) || null
+}
+const mapOf = (image) => {
+  const name = image.useMap.replace(/^[^#]*#/, '')
+  return name ? [...ask(image, 'getRootNode').querySelectorAll('map')].find((map) => map.name === name) || null : null
+}
+const areasOf = (image) => [...mapOf(image)?.querySelectorAll('area[href]') || []]
 
 const rootOf = (el) => own(el, 'shadowRoot') || kept.closedRoots.get(el) || null
 
@@ -308,7 +322,12 @@ const canScroll = (el, horizontal) => {
   return overflow === 'auto' || overflow === 'scroll' || overflow === 'overlay'
 }
 
-const isPanel = (el) => el !== document.documentElement && el !== document.body && (canScroll(el, false) || canScroll(el, true))
+/* Whether scrolling this is scrolling the window: a body's own overflow is the window's, unless the root has one too
+   (CSS Overflow 3, "Overflow Viewport Propagation"). */
+const isWindow = (el) => el === document.documentElement || el === document.scrollingElement ||
+  (el === document.body && getComputedStyle(document.documentElement).overflowY === 'visible')
+
+const isPanel = (el) => !isWindow(el) && (canScroll(el, false) || canScroll(el, true))
 
 /* A listener on a box full of buttons is there for them; frameworks put theirs on the whole application. */
 const isSmall = (el) => ask(el, 'getElementsByTagName', '*').length < 30 && !ask(el, 'querySelector', 'a[href], button, input, select, textarea, [tabindex], [onclick]')
@@ -339,6 +358,12 @@ const refOf = (el) => {
     kept.nodes.set(number, {node: new WeakRef(el), role: '', name: ''})
   }
   return number
+}
+
+/* Numbers from `next` to below `limit` may be given out as refs. */
+const lend = (next, limit) => {
+  kept.next = Math.max(kept.next, next)
+  if (limit) kept.limit = limit
 }
 
 const remember = (number, role, name) => {
@@ -387,7 +412,7 @@ class Walk {
     this.reach = reach
     this.boxes = boxes
     this.inSight = inSight
-    this.pruned = false
+    this.pruned = 0
     this.visited = 0
     this.suspects = []  // elements that may hold a closed shadow root
     const modals = document.querySelectorAll('dialog:modal')
@@ -410,7 +435,7 @@ class Walk {
       if (tag === 'br') { text += ' '; continue }
       if (shut && tag !== 'summary') continue
       this.visited++
-      if (this.inSight && this.isFar(child)) { this.pruned = true; continue }
+      if (this.inSight && this.isFar(child)) { this.pruned++; continue }
       if (depth > 400 || ask(child, 'getAttribute', 'aria-hidden') === 'true' || own(child, 'inert')) continue
       if (this.modal && !this.modal.contains(child) && !contains(child, this.modal)) continue
       let hidden = false
@@ -440,11 +465,20 @@ class Walk {
       const made = new Entry(child, role, entry, depth)
       made.acts = acts; made.scrolls = scrolls
       entry.kids.push(made)
+      if (tag === 'img' && child.useMap) this.areas(made, child)
       if (role === 'iframe' || role === 'image' || tag === 'select' || tag === 'textarea' || tag === 'input' || role === 'canvas') continue
       const covered = NAMED_BY_CONTENT.has(role) || role === 'textbox' || (acts && role === 'generic')
       this.into(made, child, child, depth + 1, quiet || covered)
     }
     put()
+  }
+
+  areas(entry, image) {
+    for (const area of areasOf(image)) {
+      const made = new Entry(area, roleOf(area), entry, entry.depth + 1)
+      made.acts = true
+      entry.kids.push(made)
+    }
   }
 
   isFar(el) {
@@ -475,8 +509,8 @@ const collapse = (entry) => {
     if (!kid.acts && !kid.scrolls && kid.role !== 'iframe') {
       const bare = !authorName(kid.el)
       if (!kid.kids.length && bare && !SAYS_ENOUGH.has(kid.role) && !(NAMED_BY_CONTENT.has(kid.role) && nameOf(kid.el, kid.role))) continue
-      if (kid.role === 'image' && NAMED_BY_CONTENT.has(entry.role)) continue  // its words are in that name
-      if (kid.role === 'separator' || (kid.role === 'image' && !nameOf(kid.el, 'image'))) continue
+      if (kid.role === 'image' && !kid.kids.length && (NAMED_BY_CONTENT.has(entry.role) || !nameOf(kid.el, 'image'))) continue  // its words are in that name
+      if (kid.role === 'separator') continue
       if (kid.kids.length === 1 && bare && COLLAPSED.has(kid.role) && !nameOf(kid.el, kid.role)) {
         kid.kids[0].parent = entry
         kids.push(kid.kids[0])
@@ -548,6 +582,7 @@ const shownRole = (el, role, acts, scrolls) =>
   TRANSPARENT.has(role) ? acts ? 'clickable' : 'panel' : role
 
 const describe = (el, role = roleOf(el)) => {
+  if (role === null) return {role: 'hidden', name: cut(clean(el.name || ''))}
   const acts = INTERACTIVE.has(role) || !TRANSPARENT.has(role)
   const name = nameOf(el, role) || (TRANSPARENT.has(role) || kept.clickable.has(el) ? clean(authorName(el) || contentText(el)) : '')
   return {role: shownRole(el, role, acts || !isPanel(el), isPanel(el)), name: cut(name)}
@@ -580,7 +615,7 @@ const lineOf = (entry, options) => {
 }
 
 const gap = (entry) => {
-  const el = entry.el
+  const el = tagOf(entry.el) === 'area' ? entry.parent.el : entry.el
   const box = ask(el, 'getBoundingClientRect')
   if (box.bottom < 0) return -box.bottom
   return box.top > innerHeight ? box.top - innerHeight : 0
@@ -636,8 +671,7 @@ const entriesOf = (root) => {
 
    A long page is looked at near the viewport first, then further away, until the room is used up. */
 const snapshot = (options) => {
-  kept.next = Math.max(kept.next, options.next)
-  kept.limit = options.limit
+  lend(options.next, options.limit)
   forgetDead()
   const top = options.root ? elementOf(options.root) : null
   if (options.root && !top) return {gone: true}
@@ -652,10 +686,12 @@ const snapshot = (options) => {
       const entries = entriesOf(root)
       const room = fill(entries, options)
       if (walk.pruned && !room.full && !room.short) continue
-      const left = entries.length - room.taken + (walk.pruned ? Math.max(0, elements - walk.visited) : 0)
+      const looked = walk.visited - walk.pruned  // what was not looked at has as many nodes an element, more or less
+      const rough = walk.pruned && looked ? Math.max(0, elements - looked) * entries.length / looked : 0
+      const left = entries.length - room.taken + Math.round(rough)
       globalThis.guilds.suspects = walk.suspects
       return {
-        ...linesOf(root), short: room.short, needed: entries.length, left, next: kept.next,
+        ...linesOf(root), short: room.short, needed: entries.length, left, rough: rough > 0, next: kept.next,
         suspects: walk.suspects.length, ...page(),
       }
     }
@@ -742,18 +778,88 @@ const deepest = (x, y) => {
   }
 }
 
-/* A part of the element, or the label that stands for it, is as good as itself. */
+/* Whether a click on what is hit does what a click on the element does: a part of it, or the label that stands for
+   it, but for what in a label acts itself. */
 const leadsTo = (hit, el) => {
+  if (contains(el, hit)) return true
   for (let node = hit; node; node = own(node, 'assignedSlot') || own(node, 'parentNode') || node.host) {
-    if (node === el) return true
-    if (own(node, 'localName') === 'label' && node.control === el) return true
+    if (own(node, 'localName') === 'label') return node.control === el
+    if (own(node, 'nodeType') === 1 && ask(node, 'matches', 'a[href], button, input, select, textarea')) break
   }
-  if (own(el, 'localName') === 'label' && el.control && hit === el.control) return true
-  return contains(el, hit)
+  return own(el, 'localName') === 'label' && !!el.control && hit === el.control
+}
+
+/* Where an area of a picture is clicked: in the middle of its shape (HTML, "image map processing model"). */
+const areaPoint = (area, image) => {
+  const box = ask(image, 'getBoundingClientRect')
+  const style = getComputedStyle(image)
+  const left = box.left + own(image, 'clientLeft') + parseFloat(style.paddingLeft)
+  const top = box.top + own(image, 'clientTop') + parseFloat(style.paddingTop)
+  const at = area.coords.split(/[\s,;]+/).map(Number)
+  const shape = area.shape.toLowerCase()
+  const inside = shape.startsWith('circ') ? [at[0], at[1]] : shape.startsWith('poly') ?
+    [0, 1].map((side) => { const of = at.filter((_, index) => index % 2 === side); return of.reduce((sum, each) => sum + each, 0) / of.length }) :
+    shape === 'default' ? [1, 1] : [(at[0] + at[2]) / 2, (at[1] + at[3]) / 2]
+  return inside.every(Number.isFinite) ? [left + inside[0], top + inside[1]] : null
+}
+
+/* Why an element can't be hit by a mouse although nothing lies over it; empty when there is no such reason. */
+const unhittable = (el, hit) => {
+  if (ask(el, 'closest', '[inert]')) return 'is inert, as the page has it: it takes no clicks'
+  if (getComputedStyle(el).pointerEvents === 'none') return 'lets clicks through (pointer-events: none)'
+  if (!contains(hit, el)) return ''
+  for (let node = el; node && own(node, 'nodeType') === 1; node = own(node, 'parentElement')) {
+    const style = getComputedStyle(node)
+    if (style.clipPath !== 'none' || style.clip !== 'auto') return 'is clipped away (clip-path) where it would be clicked'
+  }
+  return 'is clipped or lets clicks through where it would be clicked'
+}
+
+/* Scroll an element into view, and see where it can be clicked: `point`; `via` another node that stands for it; or
+   `cover`, or `reason`, for which it can't. */
+const reach = (el) => {
+  const seen = tagOf(el) === 'area' ? imageOf(el) : el
+  seen.scrollIntoViewIfNeeded ? ask(seen, 'scrollIntoViewIfNeeded', true) : ask(seen, 'scrollIntoView', {block: 'center', behavior: 'instant'})
+  const box = ask(seen, 'getBoundingClientRect')
+  const found = {box: [box.width, box.height], point: seen === el ? pointOf(el) : areaPoint(el, seen)}
+  const {point} = found
+  const hit = point && deepest(...point)
+  if (!hit || (seen === el && contains(el, hit))) return found
+  if (leadsTo(hit, el)) return {...found, via: viaOf(seen === el ? hit : seen, point, seen !== el)}
+  for (const label of labelsOf(el)) {
+    const there = pointOf(label), inLabel = there && deepest(...there)
+    if (inLabel && leadsTo(inLabel, el)) return {...found, via: viaOf(inLabel, there, false)}
+  }
+  const reason = unhittable(el, hit)
+  return reason ? {...found, reason} : {...found, cover: coverFor(hit, el)}
+}
+
+const viaOf = (node, point, force) => {
+  const box = ask(node, 'getBoundingClientRect')
+  const offset = [box.left + own(node, 'clientLeft'), box.top + own(node, 'clientTop')]
+  return {number: refOf(node), x: point[0] - offset[0], y: point[1] - offset[1], force}
+}
+
+const coverFor = (hit, el) => {
+  const cover = coverOf(hit, el)
+  const named = describe(cover)
+  const number = refOf(cover)
+  if (number) remember(number, named.role, named.name)
+  return {number, ...named}
+}
+
+/* Whether anything lies over a point of a frame, as its page sees it; else the point in this page. */
+const over = (frame, point, next, limit) => {
+  lend(next, limit)
+  const box = ask(frame, 'getBoundingClientRect')
+  const at = [box.left + own(frame, 'clientLeft') + point[0], box.top + own(frame, 'clientTop') + point[1]]
+  const hit = deepest(...at)
+  return {point: at, cover: hit && hit !== frame && !contains(hit, frame) ? coverFor(hit, frame) : null, next: kept.next}
 }
 
 /* Of what covers something, the part worth naming: the nearest with a role and a name, else the outermost block. */
 const coverOf = (hit, el) => {
+  if (tagOf(hit) === 'area') return hit
   let best = hit
   for (let node = hit; node && node !== document.body && node !== document.documentElement; node = own(node, 'parentElement') || ask(node, 'getRootNode').host) {
     if (contains(node, el)) break
@@ -766,8 +872,7 @@ const coverOf = (hit, el) => {
 
 /* The state of a node before an act. `aim` scrolls it into view and looks whether it can be hit. */
 const inspect = (number, aim, next, limit) => {
-  kept.next = Math.max(kept.next, next)
-  if (limit) kept.limit = limit
+  lend(next, limit)
   const known = kept.nodes.get(number)
   if (!known) return {state: 'unknown'}
   const el = elementOf(number)
@@ -776,26 +881,11 @@ const inspect = (number, aim, next, limit) => {
   const state = {
     state: 'here', was: known.role, tag: tagOf(el), type: isHtml(el) && tagOf(el) === 'input' ? el.type : '',
     disabled: isDisabled(el), editable: isEditable(el), readonly: el.readOnly === true, multiple: el.multiple === true,
-    shown: isShown(el), ...now,
+    shown: isShown(el), ...checkedOf(el), ...now,
   }
   if (!known.role) { remember(number, now.role, now.name); state.was = now.role }
   if (known.role === 'clickable' || known.role === 'panel') state.was = now.role === 'clickable' || now.role === 'panel' ? now.role : known.role
-  if (aim && state.shown) {
-    el.scrollIntoViewIfNeeded ? ask(el, 'scrollIntoViewIfNeeded', true) : ask(el, 'scrollIntoView', {block: 'center', behavior: 'instant'})
-    const box = ask(el, 'getBoundingClientRect')
-    state.box = [box.width, box.height]
-    const point = pointOf(el)
-    state.point = point
-    if (point) {
-      const hit = deepest(...point)
-      if (hit && !leadsTo(hit, el)) {
-        const cover = coverOf(hit, el)
-        const named = describe(cover)
-        state.cover = {number: refOf(cover), ...named}
-        if (state.cover.number) remember(state.cover.number, named.role, named.name)
-      }
-    }
-  }
+  if (aim && state.shown) Object.assign(state, reach(el))
   state.next = kept.next
   return state
 }
@@ -807,46 +897,179 @@ const isEditable = (el) => {
   return tag === 'textarea' || tag === 'input' && !['button', 'submit', 'reset', 'image', 'checkbox', 'radio', 'file', 'hidden', 'range', 'color'].includes(el.type)
 }
 
-/* The value of a field for the reader. */
-const readBack = (number) => {
+const checkedOf = (el) => {
+  if (tagOf(el) === 'input' && (el.type === 'checkbox' || el.type === 'radio')) return {checked: el.checked}
+  const checked = ask(el, 'getAttribute', 'aria-checked')
+  return checked === null ? {} : {checked: checked === 'true'}
+}
+
+/* The value of a field for the reader, and whether it is the one `wanted`. A password's is only compared. */
+const readBack = (number, wanted = null) => ({...valueNow(number, wanted), headline: headline()})
+
+const valueNow = (number, wanted) => {
   const el = elementOf(number)
   if (!el) return {gone: true}
   if (tagOf(el) === 'input') {
-    if (el.type === 'password') return {secret: el.value.length > 0, length: el.value.length}
-    if (el.type === 'checkbox' || el.type === 'radio') return {checked: el.checked}
+    if (el.type === 'password') return {secret: el.value.length > 0, same: el.value === wanted}
     if (el.type === 'file') return {files: [...el.files].map((file) => file.name)}
-    return {value: el.value}
   }
-  if (tagOf(el) === 'textarea') return {value: el.value}
-  if (tagOf(el) === 'select') return {options: [...el.selectedOptions].map((option) => clean(option.text || option.label))}
-  const checked = ask(el, 'getAttribute', 'aria-checked')
-  if (checked !== null) return {checked: checked === 'true'}
-  return {value: own(el, 'innerText') ?? own(el, 'textContent') ?? ''}
+  const checked = checkedOf(el)
+  if ('checked' in checked) return checked
+  if (tagOf(el) === 'select') {
+    const chosen = [...el.selectedOptions]
+    return {options: chosen.map((option) => clean(option.text || option.label)), same: String(chosen.map((option) => option.index)) === String(wanted)}
+  }
+  const value = isHtml(el) && ['input', 'textarea'].includes(tagOf(el)) ? el.value : own(el, 'innerText') ?? own(el, 'textContent') ?? ''
+  return {value, same: wanted !== null && comparable(value) === comparable(wanted)}
+}
+const comparable = (text) => text.replace(/\r\n?/g, '\n').replace(/\u00a0/g, ' ').replace(/\n+/g, '\n').replace(/\n$/, '')
+
+const optionsFor = (number) => [...(elementOf(number)?.options || [])].map((option) => [clean(option.text || option.label), option.value, ask(option, 'matches', ':disabled')])
+
+/* Inputs whose value is set as a whole, since no keys make it up. */
+const SET_WHOLE = new Set('color date time datetime-local month range week'.split(' '))
+const TYPED_AT_ONCE_MOST = 5000
+
+/* What the browser makes of a value in such a field. */
+const normalised = (el, value) => {
+  const probe = document.createElement(tagOf(el))
+  if (tagOf(el) === 'input') {
+    for (const name of ['min', 'max', 'step', 'multiple']) if (ask(el, 'hasAttribute', name)) probe.setAttribute(name, ask(el, 'getAttribute', name))
+    probe.type = el.type
+  }
+  probe.value = el.type === 'number' ? value.trim() : value
+  return el.maxLength >= 0 && !SET_WHOLE.has(el.type) ? probe.value.slice(0, el.maxLength) : probe.value
 }
 
-/* Whether a password field holds this; the value itself leaves the page only as a yes or no. */
-const holds = (number, value) => elementOf(number)?.value === value
+const editingHost = (el) => {
+  let host = el
+  for (let node = el; node && own(node, 'isContentEditable') === true; node = own(node, 'parentElement')) host = node
+  return host
+}
 
-const optionsFor = (number) => [...(elementOf(number)?.options || [])].map((option) => [clean(option.text || option.label), option.value, option.disabled])
+const active = () => {
+  let node = document.activeElement
+  for (let inner = node && rootOf(node)?.activeElement; inner; inner = rootOf(node)?.activeElement) node = inner
+  return node
+}
 
-/* Focus a field and set the caret after its last character. */
-const caretToEnd = (number) => {
+const holdsFocus = (el) => { const node = active(); return !!node && (contains(el, node) || node === editingHost(el)) }
+
+/* Where the focus is now, for the reader; nothing when it is nowhere. */
+const focusNow = () => {
+  const node = active()
+  if (!node || node === document.body || node === document.documentElement) return null
+  const named = describe(node), number = refOf(node)
+  if (number) remember(number, named.role, named.name)
+  return {number, ...named}
+}
+
+const changed = (el) => { for (const kind of ['input', 'change']) ask(el, 'dispatchEvent', new Event(kind, {bubbles: true, composed: kind === 'input'})) }
+
+/* Put text in place of what is selected, as keys would. Lines are put in one by one by the browser, each slower than
+   the one before; where that would take long, all but the last character is set at once. */
+const enter = (el, text) => {
+  if (el.selectionStart !== null && (text.length > TYPED_AT_ONCE_MOST || text.includes('\n'))) {
+    const last = text.match(/.$/su)[0]
+    el.setRangeText(text.slice(0, -last.length), el.selectionStart, el.selectionEnd, 'end')
+    text = last
+  }
+  document.execCommand('insertText', false, text)
+}
+
+/* Replace the value of an input or a textarea in one go: of the page's scripts only its handlers of the focus run
+   before the text is in, and after them the focus is looked at. Gives what the browser makes of the value. */
+const replaceValue = (number, value, next, limit) => {
+  lend(next, limit)
   const el = elementOf(number)
-  if (!el) return false
+  if (!el) return {gone: true}
+  const wanted = normalised(el, value)
+  const odd = el.type === 'color' ? !/^#[0-9a-f]{6}$/i.test(value) : el.type === 'range' ? !Number.isFinite(+value) : wanted === '' && (SET_WHOLE.has(el.type) || el.type === 'number')
+  if (odd && value !== '') return {malformed: true}
   el.focus()
+  if (SET_WHOLE.has(el.type)) {
+    el.value = wanted
+    changed(el)
+    return {wanted: el.type === 'range' || el.type === 'color' ? el.value : wanted}
+  }
+  if (!holdsFocus(el)) return {refused: focusNow(), next: kept.next}
+  el.select()
+  if (wanted) enter(el, wanted)
+  else document.execCommand('delete')
+  return {wanted}
+}
+
+/* Choose options of a select by their places. */
+const choose = (number, places) => {
+  const el = elementOf(number)
+  if (!el) return {gone: true}
+  el.focus()
+  for (const option of el.options) { const chosen = places.includes(option.index); if (option.selected !== chosen && (chosen || el.multiple)) option.selected = chosen }
+  changed(el)
+  return {}
+}
+
+/* Keys that Playwright presses go to whatever has the focus. While it types, those that would reach another element
+   are stopped here, before the page sees them. */
+let typing = null
+const KEY_EVENTS = ['keydown', 'keypress', 'keyup', 'beforeinput']
+const TYPING_MOST_MS = 15000
+const guard = (event) => {
+  if (!typing || performance.now() > typing.until) return endTyping()
+  if (!event.isTrusted) return
+  if (!typing.lost && holdsFocus(typing.el)) {
+    if (event.type === 'keydown' && event.key !== 'End') { typing.count++; typing.down = true }
+    if (event.type === 'beforeinput' && !typing.down) typing.count += event.data?.length ?? 1
+    if (event.type === 'keyup') typing.down = false
+  } else if (event.type !== 'keyup') {
+    typing.lost = true
+    event.preventDefault()
+    event.stopImmediatePropagation()
+  }
+}
+const endTyping = () => { typing = null; for (const kind of KEY_EVENTS) removeEventListener(kind, guard, true) }
+
+/* Focus a field, select what is in it or set the caret after it, and watch over the keys; whether it has the focus. */
+const startTyping = (number, all, next, limit) => {
+  lend(next, limit)
+  endTyping()
+  const el = elementOf(number)
+  if (!el) return {gone: true}
+  editingHost(el).focus()
   if (own(el, 'isContentEditable')) {
     const range = document.createRange()
     range.selectNodeContents(el)
-    range.collapse(false)
+    if (!all) range.collapse(false)
     const selection = getSelection()
     selection.removeAllRanges()
     selection.addRange(range)
   } else if (typeof el.setSelectionRange === 'function') {
-    try { el.setSelectionRange(el.value.length, el.value.length) } catch { /* a number or an email has no caret to set; focus put it at the end */ }
+    try { el.setSelectionRange(el.value.length, el.value.length) } catch { /* a number or an email has no caret to set; End goes there */ }
   }
-  let active = document.activeElement
-  while (active && active !== el && rootOf(active) && rootOf(active).activeElement) active = rootOf(active).activeElement
-  return active === el || (!!active && ask(el, 'contains', active))
+  if (!holdsFocus(el)) return {refused: focusNow(), next: kept.next}
+  typing = {el, until: performance.now() + TYPING_MOST_MS, count: 0, down: false, lost: false}
+  for (const kind of KEY_EVENTS) addEventListener(kind, guard, true)
+  return {}
+}
+
+/* Put the rest of a long text after the caret. */
+const typeRest = (number, text) => {
+  const el = elementOf(number)
+  if (!el || !typing || typing.lost || !holdsFocus(el)) return false
+  const room = el.maxLength >= 0 ? Math.max(0, el.maxLength - el.value.length) : Infinity
+  if (room) enter(el, text.slice(0, room))
+  typing.count += text.length
+  return true
+}
+
+/* How typing went: the value, how many keys came in, and where the focus is if it has moved. */
+const typed = (number, ended, next, limit) => {
+  lend(next, limit)
+  const el = elementOf(number)
+  const {count = 0, lost = false} = typing || {}
+  if (ended) endTyping()
+  const moved = !!el && (lost || !holdsFocus(el))
+  return {...readBack(number), count, lost, moved, focus: moved ? focusNow() : null, next: kept.next}
 }
 
 // ---- scrolling
@@ -856,7 +1079,7 @@ const panels = (horizontal) => {
   const visit = (node) => {
     for (const child of childrenOf(node)) {
       if (own(child, 'nodeType') !== 1 || SKIPPED.has(tagOf(child))) continue
-      if (child !== document.body && child !== document.documentElement && canScroll(child, horizontal) && isShown(child)) {
+      if (!isWindow(child) && canScroll(child, horizontal) && isShown(child)) {
         const box = ask(child, 'getBoundingClientRect')
         const width = Math.min(box.right, innerWidth) - Math.max(box.left, 0)
         const height = Math.min(box.bottom, innerHeight) - Math.max(box.top, 0)
@@ -878,9 +1101,13 @@ const windowOver = (horizontal) => {
   return barred ? 0 : over
 }
 
-const scroll = (options) => {
-  kept.next = Math.max(kept.next, options.next)
-  kept.limit = options.limit
+/* The page's own handler of a scroll runs in the next frame, and may scroll elsewhere; a frame that is not painted
+   is not waited for. */
+const FRAME_MOST_MS = 100
+const painted = () => new Promise((done) => { setTimeout(done, FRAME_MOST_MS); requestAnimationFrame(() => setTimeout(done)) })
+
+const scroll = async (options) => {
+  lend(options.next, options.limit)
   const horizontal = options.direction === 'left' || options.direction === 'right'
   const sign = options.direction === 'down' || options.direction === 'right' ? 1 : -1
   let panel = null
@@ -888,7 +1115,7 @@ const scroll = (options) => {
     panel = elementOf(options.number)
     if (!panel) return {gone: true}
     while (panel && !canScroll(panel, horizontal)) panel = own(panel, 'parentElement') || ask(panel, 'getRootNode').host || null
-    if (panel === document.body || panel === document.documentElement) panel = null
+    if (panel && isWindow(panel)) panel = null
     if (!panel && windowOver(horizontal) < 2) return {fixed: true}
   } else {
     const best = panels(horizontal)[0]
@@ -900,6 +1127,7 @@ const scroll = (options) => {
   const at = () => Math.round(Math.abs(horizontal ? own(el, 'scrollLeft') : own(el, 'scrollTop')))
   const before = at()
   ask(el, 'scrollBy', {[horizontal ? 'left' : 'top']: sign * size, behavior: 'instant'})
+  await painted()
   const after = at()
   const named = panel ? describe(panel) : null
   const number = panel ? refOf(panel) : 0
@@ -939,8 +1167,7 @@ const boxOf = (number) => {
 /* The ref of a node that a selector found, with its role and name. */
 const adopt = (el, next, limit) => {
   if (own(el, 'nodeType') !== 1 || own(el, 'ownerDocument') !== document) return null
-  kept.next = Math.max(kept.next, next)
-  kept.limit = limit
+  lend(next, limit)
   const number = refOf(el)
   if (number === null) return null
   const entry = kept.nodes.get(number)
@@ -956,7 +1183,7 @@ const markClickable = (el) => { if (own(el, 'nodeType') === 1 && el !== document
 const headline = () => [location.href, document.title]
 
 globalThis.guilds = {
-  version, headline, snapshot, page, inspect, elementOf, readBack, holds, optionsFor, caretToEnd, scroll, mask, unmask, boxOf, adopt,
+  version, headline, snapshot, page, inspect, elementOf, readBack, optionsFor, replaceValue, choose, startTyping, typeRest, typed, over, scroll, mask, unmask, boxOf, adopt,
   adoptRoot, elements, markClickable, suspects: [], has: (number) => kept.nodes.has(number), used: () => kept.next,
 }
 })

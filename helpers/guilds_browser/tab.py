@@ -18,6 +18,22 @@ if TYPE_CHECKING:
 WORLD = "guilds"
 """The isolated world's name: a later process finds the world, and the refs in it, by this."""
 
+ENGINE = "guilds"
+ENGINE_SOURCE = """{
+  queryAll: (root, asked) => {
+    const [what, key] = asked.split(' ')
+    if (what === 'keep') { (globalThis[key] ??= []).push(root); return [root] }
+    const kept = globalThis[key] ?? []
+    delete globalThis[key]
+    return kept
+  },
+  query(root, asked) { return this.queryAll(root, asked)[0] },
+}"""
+"""A selector engine for Playwright: `keep` notes what the selector before it matches, `take` gives a kept node.
+
+As a content script it runs in Playwright's isolated world, and so do the engines of a selector that it is a part of.
+"""
+
 STEP_SECONDS = 5.0
 FRAME_SECONDS = 1.5
 TITLE_SECONDS = 0.5
@@ -101,6 +117,7 @@ class Tab:
         self._worlds: dict[tuple[int, str], str] = {}
         self._listening: dict[str, set[int]] = {}
         self._page_worlds: dict[tuple[int, str], str] = {}
+        self._engine_worlds: dict[tuple[int, str], tuple[str, int]] = {}
         self._listen(session)
 
     @classmethod
@@ -184,43 +201,59 @@ class Tab:
     async def handle(self, document: Document, number: int) -> ElementHandle | None:
         """Playwright's handle of the node with a ref; None when it is gone.
 
-        The two worlds share no object. The node crosses as a property of the page's window under a random name,
-        deleted by the script that takes it.
+        The node crosses into Playwright's own isolated world under a random name, and a selector engine of ours takes
+        it there: what a page does to its own world is of no effect.
         """
         there = await document.object_id(f"guilds.elementOf({number})")
-        if there is None:
+        context = self._engine_worlds.get((id(document.session), document.frame_id))
+        if there is None or context is None:
             return None
         node = (await document.send("DOM.describeNode", objectId=there))["node"]
-        across = (await document.send("DOM.resolveNode", backendNodeId=node["backendNodeId"]))["object"]["objectId"]
-        key = "_" + os.urandom(12).hex()
+        across = await document.send(
+            "DOM.resolveNode", backendNodeId=node["backendNodeId"], executionContextId=context[1]
+        )
+        key = os.urandom(12).hex()
         await document.send(
             "Runtime.callFunctionOn",
-            objectId=across,
-            functionDeclaration="function (key) { globalThis[key] = this }",
+            objectId=across["object"]["objectId"],
+            functionDeclaration="function (key) { globalThis[key] = [this] }",
             arguments=[{"value": key}],
         )
         for frame in self._candidates(document):
             try:
                 async with asyncio.timeout(STEP_SECONDS):
-                    taken = await frame.evaluate_handle(_TAKE, key)
+                    element = await frame.query_selector(f"{ENGINE}=take {key}")
             except PlaywrightError:  # a frame that navigates meanwhile
                 continue
-            element = taken.as_element()
             if element is not None:
                 return element
-            await taken.dispose()
         return None
 
-    async def adopt(self, document: Document, expression: str, first: int, limit: int) -> dict[str, Any] | None:
-        """The ref, role and name of the node that an expression gives in the page's own world of a document, which
-        is given a ref between `first` and `limit` if it has none; None when the expression gives no node there.
+    async def keep(self, frame: Frame, selector: str) -> tuple[int, str]:
+        """How many elements of a frame a Playwright selector matches, and the key under which Playwright's own world
+        holds them. Raises PlaywrightError, TimeoutError.
+        """
+        key = os.urandom(12).hex()
+        async with asyncio.timeout(STEP_SECONDS):
+            return await frame.locator(f"{selector} >> {ENGINE}=keep {key}").count(), key
+
+    async def release(self, document: Document, key: str) -> None:
+        """Let go of what `keep` holds."""
+        if world := self._engine_worlds.get((id(document.session), document.frame_id)):
+            await document.send("Runtime.evaluate", expression=f"delete globalThis[{key!r}]", uniqueContextId=world[0])
+
+    async def adopt(self, document: Document, key: str, index: int, first: int, limit: int) -> dict[str, Any] | None:
+        """The ref, role and name of a node that is kept under a key, which is given a ref between `first` and `limit`
+        if it has none; None when this document's world keeps nothing there.
 
         Raises DocumentGoneError, TimeoutError.
         """
-        world = self._page_worlds.get((id(document.session), document.frame_id))
+        world = self._engine_worlds.get((id(document.session), document.frame_id))
         if world is None:
             return None
-        answer = await document.send("Runtime.evaluate", expression=expression, uniqueContextId=world)
+        answer = await document.send(
+            "Runtime.evaluate", expression=f"globalThis[{key!r}]?.[{index}]", uniqueContextId=world[0]
+        )
         object_id = answer["result"].get("objectId")
         if object_id is None:
             return None
@@ -287,6 +320,22 @@ class Tab:
         found: str | None = node.get("frameId")
         return found
 
+    async def around(self, document: Document) -> tuple[Document, str] | None:
+        """The document that a frame's document is shown in, and a handle there of the frame's element; None for the
+        main document. Raises DocumentGoneError, TimeoutError.
+        """
+        if document.frame_id == self.target_id:
+            return None
+        tree = (await document.send("Page.getFrameTree"))["frameTree"]
+        parent = next((each["parentId"] for each in _frames_in(tree) if each["id"] == document.frame_id), None)
+        if parent is None:
+            return None
+        outer = await self.document(parent)
+        owner = await outer.send("DOM.getFrameOwner", frameId=document.frame_id)
+        context = await self._context_number(outer)
+        here = await outer.send("DOM.resolveNode", backendNodeId=owner["backendNodeId"], executionContextId=context)
+        return outer, here["object"]["objectId"]
+
     async def _mark(self, document: Document, backend_id: int, context: int) -> None:
         try:
             here = await document.send("DOM.resolveNode", backendNodeId=backend_id, executionContextId=context)
@@ -326,6 +375,7 @@ class Tab:
             if key[1] == frame_id:
                 self._listening.pop(world, None)
         self._worlds = {key: world for key, world in self._worlds.items() if key[1] != frame_id}
+        self._engine_worlds = {key: world for key, world in self._engine_worlds.items() if key[1] != frame_id}
         self._frame_sessions.pop(frame_id, None)
 
     async def _session_of(self, frame_id: str) -> CDPSession:
@@ -366,11 +416,16 @@ class Tab:
             self._frame_sessions[tree["frame"]["id"]] = (session, frame)
 
     def _listen(self, session: CDPSession) -> None:
+        # Playwright names its world after the page, so that one left by an earlier connection is told apart.
+        engine_world = f"__playwright_utility_world_{self.page._impl_obj._guid}"
+
         def created(event: dict[str, Any]) -> None:
             context = event["context"]
             data = context.get("auxData", {})
             if context["name"] == WORLD:
                 self._worlds[id(session), data["frameId"]] = context["uniqueId"]
+            elif context["name"] == engine_world:
+                self._engine_worlds[id(session), data["frameId"]] = context["uniqueId"], context["id"]
             elif data.get("isDefault"):
                 self._page_worlds[id(session), data["frameId"]] = context["uniqueId"]
 
@@ -397,9 +452,6 @@ class Tab:
         return world
 
 
-_TAKE = "key => { const node = globalThis[key]; delete globalThis[key]; return node }"
-
-
 def dispose(handle: JSHandle) -> None:
     """Have Playwright let go of what it holds in the page; nobody waits for that."""
     letting_go = asyncio.ensure_future(handle.dispose())
@@ -415,7 +467,11 @@ async def _local_frames(session: CDPSession) -> list[str]:
 
 
 def _ids_in(tree: dict[str, Any]) -> list[str]:
-    found = [tree["frame"]["id"]]
+    return [frame["id"] for frame in _frames_in(tree)]
+
+
+def _frames_in(tree: dict[str, Any]) -> list[dict[str, Any]]:
+    found = [tree["frame"]]
     for child in tree.get("childFrames", ()):
-        found += _ids_in(child)
+        found += _frames_in(child)
     return found

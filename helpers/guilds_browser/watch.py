@@ -6,6 +6,7 @@ import asyncio
 
 from playwright.async_api import Error as PlaywrightError
 
+from guilds_browser.devtools import BLANK
 from guilds_browser.page_text import shown, shown_url
 
 TYPE_CHECKING = False
@@ -26,6 +27,7 @@ _EVENTS = (
     "Page.navigatedWithinDocument",
     "Page.domContentEventFired",
     "Page.frameStoppedLoading",
+    "Page.windowOpen",
 )
 
 
@@ -43,6 +45,7 @@ class Watch:
         self._stopped = False
         self._within = False
         self._pending = ""
+        self._opened = ""
 
     async def __aenter__(self) -> Watch:
         self._changed.clear()
@@ -54,33 +57,43 @@ class Watch:
         for name, handler in self._handlers:
             self._tab.session.remove_listener(name, handler)
 
-    async def settle(self, *, expects_download: bool = False) -> None:
-        """Wait for what the act caused: at most 40 ms for it to show, and then until it is done.
+    async def settle(self, *, seconds: float = WATCH_SECONDS, expects_download: bool = False) -> None:
+        """Wait for what the act caused: at most `seconds` for it to show, and then until it is done.
 
         What was found is in the call: `navigated`, notes, and the tab that is current now.
         """
-        await self._wait(WATCH_SECONDS, lambda: self._started or self._within or self._call.browser.happened.anything())
+        await self._wait(seconds, lambda: self._started or self._within or self._call.browser.happened.anything())
         if expects_download:
             await self._wait(DOWNLOAD_SECONDS, lambda: bool(self._call.browser.happened.downloads))
         elif self._started:
             await self._wait(NAVIGATION_SECONDS, lambda: self._ready or (self._stopped and not self._committed))
-            if not self._committed:  # word of a download comes over another session, a little later or earlier
+            if self._stopped and not self._committed:  # word of a download comes over another session
                 await self._wait(ENDED_SECONDS, lambda: bool(self._call.browser.happened.downloads))
         for download in self._call.browser.happened.downloads:
             try:
                 async with asyncio.timeout(DOWNLOAD_SECONDS):
                     await download.done.wait()
-                    while download.state == "completed" and not download.lies_there():
-                        await asyncio.sleep(WATCH_SECONDS / 4)
             except TimeoutError:  # it goes on, and the result says so
                 pass
         await self._tell_navigation()
         await self._tell_tabs()
 
+    async def accounts_for(self, problem: PlaywrightError) -> bool:
+        """Whether an act failed only since it had its effect: the page left, or its tab closed, under it."""
+        happened = self._call.browser.happened
+        if "has been closed" in str(problem) and not await self._call.browser.is_lost():
+            await self._wait(ENDED_SECONDS, lambda: bool(happened.closed_tabs))
+        return not self.is_quiet
+
     @property
     def has_committed(self) -> bool:
         """Whether a new page has taken the place of the old one."""
         return self._committed
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether the page waits for the next one, whose server has sent nothing yet; till then it answers nothing."""
+        return self._started and not self._committed and not self._stopped
 
     @property
     def is_quiet(self) -> bool:
@@ -103,7 +116,11 @@ class Watch:
         browser = self._call.browser
         if browser.happened.new_tabs:
             tab = await browser.new_tab()
-            if tab is None or not await self._move_to(tab, "new tab {}: {}, now the current one"):
+            if tab is None and (position := browser.move_to_coming()):
+                opened = shown_url(self._opened or BLANK)
+                self._call.notes.append(f"new tab {position}: {opened} still loading, now the current one")
+                self._call.meta |= {"url": opened, "title": "", "tab": position}
+            elif tab is None or not await self._move_to(tab, "new tab {}: {}, now the current one"):
                 self._call.notes.append("a tab opened and closed again")
                 await self._move_to(await browser.current(), None)
         elif browser.happened.closed_tabs:
@@ -152,7 +169,9 @@ class Watch:
 
     def _note(self, name: str, event: dict[str, Any]) -> None:
         main = self._tab.target_id
-        if name == "Page.domContentEventFired":
+        if name == "Page.windowOpen":
+            self._opened = event["url"]
+        elif name == "Page.domContentEventFired":
             self._ready = self._committed
         elif name == "Page.frameNavigated":
             if event["frame"]["id"] == main:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+from pathlib import Path
+
 import pytest
 
 from tests.browser.agent import AgentBrowser, ref, refused_at_once, wait_until
@@ -69,15 +73,27 @@ def test_a_download_lies_in_home_under_its_own_name(browser: AgentBrowser) -> No
     file.unlink()
 
 
-def test_a_second_download_of_the_same_name_takes_the_place_of_the_first(browser: AgentBrowser) -> None:
+def test_a_download_never_takes_the_place_of_a_file(browser: AgentBrowser) -> None:
     target = ref(browser.see("/acts.html"), "Get report")
     file = browser.home.put("downloads/report.csv", "old")
 
-    answer = browser.click(target)
+    paths = [browser.click(target).meta["download"][0]["path"] for _ in range(2)]
 
-    assert answer.meta["download"][0]["path"] == str(file)
-    assert file.read_bytes() == REPORT
-    file.unlink()
+    assert paths == [str(file.with_name("report (1).csv")), str(file.with_name("report (2).csv"))]
+    assert [Path(path).read_bytes() for path in paths] == [REPORT, REPORT]
+    assert file.read_text() == "old"
+    assert len(list(file.parent.iterdir())) == 3
+    shutil.rmtree(file.parent)
+
+
+def test_two_downloads_of_one_name_at_once_are_two_files(browser: AgentBrowser) -> None:
+    browser.go("/acts.html")
+
+    browser.run("for (const link of document.links) if (link.pathname === '/report.csv') link.click()")
+
+    folder = browser.home.path / "downloads"
+    assert wait_until(lambda: sorted(path.name for path in folder.iterdir()) == ["report (1).csv", "report.csv"])
+    shutil.rmtree(folder)
 
 
 def test_a_link_to_a_new_tab_makes_that_the_current_one(browser: AgentBrowser) -> None:
@@ -116,6 +132,73 @@ def test_a_ref_of_another_tab_leads_back_to_it(browser: AgentBrowser) -> None:
     assert answer.meta["tab"] == 1
 
 
+def test_a_page_that_does_not_come_is_said_to_be_loading(browser: AgentBrowser) -> None:
+    answer = browser.click(ref(browser.see("/acts.html"), "To never"))
+
+    assert answer.text.endswith(f"still loading {browser.site.near}/never")
+    assert answer.meta["duration_ms"] < 8000
+
+
+def test_a_tab_whose_page_does_not_come_is_the_current_one_and_can_be_used(browser: AgentBrowser) -> None:
+    answer = browser.click(ref(browser.see("/acts.html"), "Open never"))
+    shown = browser.snapshot()
+    gone_on = browser.go("/plain.html")
+
+    assert f"new tab 2: {browser.site.near}/never still loading, now the current one" in answer.text
+    assert (answer.meta["tab"], answer.meta["tabs"], answer.meta["url"]) == (2, 2, f"{browser.site.near}/never")
+    assert "the page of the new tab had not come, and was given up" in shown
+    assert (gone_on.meta["tab"], gone_on.meta["title"]) == (2, "Plain")
+
+
+@pytest.mark.parametrize(("name", "script"), [("Pretty", "pretty.checked"), ("Far label", "far.checked")])
+def test_a_checkbox_under_its_own_label_is_clicked_there(browser: AgentBrowser, name: str, script: str) -> None:
+    target = ref(browser.see("/covers.html"), name, "checkbox")
+
+    clicked = browser.click(target)
+    once = browser.run(f"return {script}")
+    filled = browser.fill(target, "false")
+
+    assert clicked.text.startswith(f"clicked {target} ")
+    assert once is True
+    assert filled.text.endswith("value false")
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("text=Clipped", "is clipped away"),
+        ("text=Through", "lets clicks through (pointer-events: none)"),
+        ("#inert", "is inert"),
+        ('[aria-label="Below"]', 'link "Square"; dismiss it first'),
+    ],
+)
+def test_what_takes_no_clicks_is_said_as_what_it_is(browser: AgentBrowser, target: str, said: str) -> None:
+    browser.go("/covers.html")
+
+    assert said in refused_at_once(browser.click(target))
+
+
+def test_the_areas_of_a_picture_are_links_that_can_be_clicked(browser: AgentBrowser) -> None:
+    tree = browser.see("/covers.html")
+
+    browser.click(ref(tree, "Square", "link"))
+    hits = browser.run("return hits")
+    answer = browser.click(ref(tree, "Round", "link"))
+
+    assert hits == ["square"]
+    assert answer.meta["title"] == "Plain"
+
+
+@pytest.mark.parametrize("target", ["#safe", "text=Safe", 'role=button[name="Safe"]', "xpath=//button[1]"])
+def test_a_page_can_not_lead_a_selector_to_another_element(browser: AgentBrowser, target: str) -> None:
+    browser.go("/traps.html")
+
+    answer = browser.click(target)
+
+    assert answer.text.startswith("clicked"), answer.body
+    assert browser.run("return hits") == ["safe"]
+
+
 def test_what_is_covered_is_not_clicked_and_the_cover_is_named(browser: AgentBrowser) -> None:
     tree = browser.see("/reach.html")
 
@@ -129,15 +212,16 @@ def test_what_is_covered_is_not_clicked_and_the_cover_is_named(browser: AgentBro
     assert browser.run("return hits") == ["under"]
 
 
-def test_what_a_frame_is_covered_by_is_named(browser: AgentBrowser) -> None:
-    tree = browser.see_with("/frames.html", "Push Far")
+@pytest.mark.parametrize("name", ["Push Near", "Push Far", "Push Deep"])
+def test_what_a_frame_is_covered_by_is_named(browser: AgentBrowser, name: str) -> None:
+    tree = browser.see_with("/frames.html", "Push Deep")
     cover = '<div role="dialog" aria-label="Over" style="position: fixed; inset: 0; background: white">x</div>'
     browser.run(f"document.body.insertAdjacentHTML('beforeend', {cover!r})")
 
-    answer = browser.click(ref(tree, "Push Far"))
+    answer = browser.click(ref(tree, name))
 
     assert answer.code == "conflict"
-    assert 'covered by <div role="dialog" aria-label="Over"' in refused_at_once(answer)
+    assert re.search(r'covered by e\d+ dialog "Over"; dismiss it first', refused_at_once(answer))
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,111 @@ def test_fill_and_click_work_in_a_page_of_a_framework(browser: AgentBrowser) -> 
     ]
 
 
+@pytest.mark.parametrize("name", ["At once", "Rich"])
+def test_fill_and_type_write_into_no_element_that_takes_the_focus(browser: AgentBrowser, name: str) -> None:
+    tree = browser.see("/moves.html")
+
+    filled, typed = browser.fill(ref(tree, name), "secret"), browser.type(ref(tree, name), "secret")
+
+    for answer in (filled, typed):
+        assert answer.code == "conflict"
+        assert f'does not take the focus: {ref(tree, "Other")} textbox "Other" has it' in refused_at_once(answer)
+    assert browser.run("return other.value") == "keep"
+
+
+def test_a_focus_that_moves_a_moment_later_gets_nothing(browser: AgentBrowser) -> None:
+    target = ref(browser.see("/moves.html"), "A moment later")
+
+    filled = browser.fill(target, "Ada")
+    browser.type(target, " Lovelace")
+
+    assert 'value "Ada"' in filled.text
+    assert browser.run("return [late.value, other.value]")[1] == "keep"
+
+
+def test_type_stops_where_the_focus_moves_and_says_how_much_went_in(browser: AgentBrowser) -> None:
+    tree = browser.see("/moves.html")
+
+    some = browser.type(ref(tree, "Digit 1"), "1234", submit=True)
+    one = browser.type(ref(tree, "Digit 3"), "7")
+
+    moved = f'the focus moved: {ref(tree, "Digit 2")} textbox "Digit 2" has it'
+    assert (
+        some.text == f'typed into {ref(tree, "Digit 1")} textbox "Digit 1" 1 of 4 characters, then {moved}: value "1"'
+    )
+    assert f'the focus moved: {ref(tree, "Digit 4")} textbox "Digit 4" has it' in one.text
+    assert browser.run("return [...code.children].map((field) => field.value)") == ["1", "", "7", ""]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "there"),
+    [
+        ("Taken back", "mine", '"back"'),
+        ("Unchecked", "true", "false"),
+        ("Chosen", "b", '"a"'),
+        ("Prevented", "true", "false"),
+    ],
+)
+def test_fill_says_what_the_page_takes_back_a_moment_later(
+    browser: AgentBrowser, name: str, value: str, there: str
+) -> None:
+    answer = browser.fill(ref(browser.see("/moves.html"), name), value)
+
+    assert answer.text.endswith(f"value {there}\nthe value did not stick: the page changed it")
+
+
+def test_a_switch_that_turns_a_moment_later_is_set(browser: AgentBrowser) -> None:
+    answer = browser.fill(ref(browser.see("/moves.html"), "Flip"), "true")
+
+    assert answer.text.endswith('switch "Flip": value true')
+
+
+def test_a_field_that_the_page_replaces_is_said_to_be_gone(browser: AgentBrowser) -> None:
+    tree = browser.see("/moves.html")
+
+    assert "the element is gone since" in browser.fill(ref(tree, "Replaced"), "x").text
+
+
+@pytest.mark.parametrize(("name", "value", "there"), [("Five", "1234567", "12345"), ("Ten", "99", "10")])
+def test_what_the_browser_made_of_a_value_is_not_laid_to_the_page(
+    browser: AgentBrowser, name: str, value: str, there: str
+) -> None:
+    answer = browser.fill(ref(browser.see("/moves.html"), name), value)
+
+    assert answer.text.endswith(f'value "{there}"\nthe browser normalised the value for this kind of field')
+
+
+def test_a_value_of_thousands_of_lines_is_filled(browser: AgentBrowser) -> None:
+    answer = browser.fill(ref(browser.see("/moves.html"), "Long"), "a line of some words\n" * 5000)
+
+    assert answer.body["ok"], answer.body
+    assert browser.run("return long.value.length") == 105_000
+
+
+def test_an_option_of_a_disabled_group_is_said_to_be_disabled(browser: AgentBrowser) -> None:
+    message = refused_at_once(browser.fill(ref(browser.see("/moves.html"), "Grouped"), "Barred"))
+
+    assert message.startswith("option Barred of ")
+
+
+def test_two_files_for_one_place_are_refused(browser: AgentBrowser) -> None:
+    target = ref(browser.see("/moves.html"), "One file")
+    one, two = browser.home.put("one.txt", "1"), browser.home.put("two.txt", "2")
+
+    answer = browser.fill(target, "one.txt\ntwo.txt")
+
+    assert answer.code == "invalid_arguments"
+    assert browser.run("return file.files.length") == 0
+    one.unlink()
+    two.unlink()
+
+
+def test_a_hidden_input_is_named_as_one(browser: AgentBrowser) -> None:
+    browser.go("/moves.html")
+
+    assert 'hidden "token" is not visible' in refused_at_once(browser.fill("#token", "x"))
+
+
 def test_a_password_is_filled_and_never_shown(browser: AgentBrowser) -> None:
     tree = browser.see("/form.html")
 

@@ -27,6 +27,17 @@ def test_a_page_that_is_not_there_is_shown_with_its_status(browser: AgentBrowser
     assert browser.go("/none").text.endswith('"Not found" · HTTP 404')
 
 
+def test_a_page_whose_leaving_never_ends_is_left(browser: AgentBrowser) -> None:
+    browser.go("/stay.html")
+    browser.run("document.body.click()")
+
+    answer = browser.go("/plain.html")
+
+    assert answer.text.startswith(f'{browser.site.near}/plain.html "Plain" · HTTP 200\n[the tab at ')
+    assert "did not answer" in answer.text
+    assert 'heading "Plain page"' in browser.snapshot()
+
+
 def test_a_loopback_address_without_a_scheme_gets_http(browser: AgentBrowser) -> None:
     answer = browser.go(browser.site.near.removeprefix("http://") + "/plain.html")
 

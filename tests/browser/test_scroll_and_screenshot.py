@@ -31,6 +31,24 @@ def test_a_target_picks_the_panel(browser: AgentBrowser) -> None:
     assert browser.call("scroll", direction="down", target=side).text.startswith(f'panel {side} "Side": 0 → ')
 
 
+def test_a_body_that_is_a_panel_of_its_own_scrolls(browser: AgentBrowser) -> None:
+    browser.go("/body-panel.html")
+
+    first, second = browser.call("scroll", direction="down"), browser.call("scroll", direction="down", target="body")
+
+    height = browser.run("return innerHeight")
+    assert f": 0 → {height} of 6000" in first.text
+    assert f": {height} → {2 * height} of 6000" in second.text
+    assert browser.run("return document.body.scrollTop") == 2 * height
+
+
+def test_where_the_page_scrolls_on_to_is_told(browser: AgentBrowser) -> None:
+    browser.go("/long.html")
+    browser.run("addEventListener('scroll', () => scrollTo({top: 7, behavior: 'instant'}))")
+
+    assert browser.call("scroll", direction="down").text.startswith("window: 0 → 7 of ")
+
+
 def test_without_a_panel_the_window_scrolls(browser: AgentBrowser) -> None:
     browser.go("/long.html")
 

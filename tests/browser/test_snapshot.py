@@ -40,6 +40,22 @@ def test_controls_have_a_ref_a_role_a_name_a_value_and_states(browser: AgentBrow
     assert lines["Rich"] == 'textbox ="old words"'
 
 
+@pytest.mark.parametrize(("count", "about"), [(5000, ""), (20_000, "about ")])
+def test_what_is_left_out_is_counted(browser: AgentBrowser, count: int, about: str) -> None:
+    lines = browser.see(f"/flat.html?{count}").splitlines()
+
+    left = re.match(r"\[(about )?(\d+) more nodes", lines[-1])
+    assert left
+    assert left[1] == (about or None)
+    assert int(left[2]) + len(lines) - 2 == pytest.approx(count + 1, rel=0.05 if about else 0)
+
+
+def test_a_picture_without_words_in_a_button_is_no_trouble(browser: AgentBrowser) -> None:
+    tree = browser.see("/covers.html")
+
+    assert (node(tree, "Icon").role, node(tree, "Plus").role) == ("button", "button")
+
+
 def test_text_and_structure_have_no_ref(browser: AgentBrowser) -> None:
     tree = browser.see("/plain.html")
 
@@ -110,7 +126,7 @@ def test_a_long_page_is_shown_around_the_viewport(browser: AgentBrowser) -> None
     assert 'button "Item 20001"' in tree
     assert 'button "Item 1"' not in tree
     assert 15_000 < len(tree) <= 20_000
-    left = re.search(r"\[(\d+) more nodes are not shown: ", tree)
+    left = re.search(r"\[about (\d+) more nodes are not shown: ", tree)
     assert left is not None
     assert 20_000 < int(left[1]) < 51_000
 

@@ -10,7 +10,7 @@ import re
 from playwright.async_api import Error as PlaywrightError
 
 from guilds_browser.page_text import shown
-from guilds_wire.errors import ToolError, clip
+from guilds_wire.errors import ToolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ VALUE_MAX_BYTES = 20_480
 
 _LEADS_ON = re.compile(r"location|submit|click|open|close|history|navigat|reload|href|dispatchEvent")
 """A script with one of these words is followed by the watch that every act has; others are spared its 40 ms."""
+
+_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""What JSON allows in a string, but UTF-8 can't encode or a reader takes for the end of a line."""
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(os.path.dirname(_HERE), "copy_value.js"), encoding="utf-8") as _file:
@@ -64,7 +67,8 @@ async def browser_eval(call: BrowserCall, script: str) -> tuple[str, list[int]]:
         raise await _threw(call, fault)
     value, odd, was_cut = answer["result"]["value"]
     call.notes += [f"[{shown(what)} has no JSON form]" for what in odd]
-    return _within(call, json.dumps(value, ensure_ascii=False), was_cut)
+    text = _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+    return _within(call, text, was_cut)
 
 
 async def _stop(call: BrowserCall) -> None:
@@ -103,4 +107,4 @@ async def _threw(call: BrowserCall, fault: dict[str, Any]) -> ToolError:
     place = re.search(r"<anonymous>:(\d+):\d+", stack)
     line = int(place[1]) - 1 if place else fault.get("lineNumber", 0)
     at = f" (line {line})" if line > 0 else ""
-    return ToolError("engine_failed", f"the script threw {clip(message, 350)}{at}")
+    return ToolError("engine_failed", f"the script threw {shown(message, 350)}{at}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
@@ -15,9 +16,14 @@ from guilds_wire.schema import invalid_argument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from playwright.async_api import Request, Response
+
     from guilds_browser.calls import BrowserCall
 
 NAVIGATION_SECONDS = 15
+LEAVE_SECONDS = 2.0
+"""How long the page before may take to be left, with a dialog or without."""
+
 URL_MAX_CHARACTERS = 2_000_000  # Chrome's own limit is 2 MB
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?!\d{1,5}(?:[/?#]|$))")
@@ -31,11 +37,24 @@ async def browser_navigate(call: BrowserCall, url: str) -> str:
     Raises ToolError(`invalid_arguments`) for an address of another kind than http(s), data or about:blank.
     """
     address = _checked(url)
+    give_up = time.monotonic() + NAVIGATION_SECONDS
+    try:
+        return await _go(call, address, give_up, LEAVE_SECONDS)
+    except _StaysError:
+        call.tab = await call.browser.unblock(call.tab, reopen=False)
+        await call.to_front()
+    return await _go(call, address, give_up, NAVIGATION_SECONDS)
+
+
+class _StaysError(Exception):
+    """The page before does not let go: its handler of beforeunload does not end."""
+
+
+async def _go(call: BrowserCall, address: str, give_up: float, leave_seconds: float) -> str:
+    """Open it. Raises _StaysError when the page before has not been left in `leave_seconds`."""
     async with call.watch() as watch:
         try:
-            response = await call.tab.page.goto(
-                address, wait_until="domcontentloaded", timeout=NAVIGATION_SECONDS * 1000
-            )
+            response = await _opened(call, address, give_up, leave_seconds)
         except PlaywrightTimeoutError:
             return await _shown_now(call, await _still_loading(call, watch.has_committed, address))
         except PlaywrightError as problem:
@@ -48,6 +67,30 @@ async def browser_navigate(call: BrowserCall, url: str) -> str:
     landed, title = await call.tab.headline()
     status = f" · HTTP {response.status}" if response else ""
     return f'{shown_url(landed)} "{shown(title)}"{status}'
+
+
+async def _opened(call: BrowserCall, address: str, give_up: float, leave_seconds: float) -> Response | None:
+    """The response of the page. A request is sent once the page before has been left: without one it blocks that."""
+    page = call.tab.page
+    left = asyncio.Event()
+
+    def requested(request: Request) -> None:
+        if request.is_navigation_request():
+            left.set()
+
+    page.on("request", requested)
+    seconds = give_up - time.monotonic()
+    going = asyncio.ensure_future(page.goto(address, wait_until="domcontentloaded", timeout=1000 * max(seconds, 1)))
+    leaving = asyncio.ensure_future(left.wait())
+    try:
+        await asyncio.wait((going, leaving), timeout=leave_seconds, return_when=asyncio.FIRST_COMPLETED)
+        if not going.done() and not left.is_set() and not await call.browser.answers(call.tab):
+            raise _StaysError
+        return await going
+    finally:
+        page.remove_listener("request", requested)
+        leaving.cancel()
+        going.add_done_callback(lambda done: done.cancelled() or done.exception())  # it fails with the tab
 
 
 async def _still_loading(call: BrowserCall, has_committed: bool, address: str) -> str:

@@ -51,13 +51,14 @@ async def browser_snapshot(call: BrowserCall, full: bool, target: str | None = N
     if not room.left:
         return text, []
     more = "" if full else ", or full=true for more"
-    last = f"[{room.left} more nodes are not shown: target=a ref or a selector shows one part{more}]"
+    about = "about " if room.rough else ""
+    last = f"[{about}{room.left} more nodes are not shown: target=a ref or a selector shows one part{more}]"
     return f"{text}\n{last}", [len(text), len(text)]
 
 
 def _headline(call: BrowserCall, page: dict[str, Any]) -> str:
     browser = call.browser
-    place = f"tab {browser.position(call.tab)} of {len(browser.tabs)}"
+    place = f"tab {browser.position(call.tab)} of {browser.tab_count}"
     return f"url {shown_url(page['url'])}   title {shown(page['title'])}   scroll {page['scroll']}%   {place}"
 
 
@@ -67,6 +68,7 @@ class _Room:
     def __init__(self, call: BrowserCall, full: bool) -> None:
         self.lines: list[str] = []
         self.left = 0
+        self.rough = False
         self._call = call
         self._full = full
         self._seconds = FULL_SECONDS if full else STEP_SECONDS
@@ -79,6 +81,7 @@ class _Room:
         tab = self._call.tab
         document, found = await self._look(tab, frame_id, number, FRAME_SECONDS if depth else self._seconds)
         self.left += found["left"]
+        self.rough = self.rough or found["rough"]
         lines = [" " * depth + line for line in found["lines"]]
         self._take(lines)
         self._remember(document, found["lines"], tab)
