@@ -659,3 +659,141 @@ def test_python_a_class_has_the_methods_of_its_metaclass(repository: Repository)
 
     assert ("m.one", "m.Meta.register") in repository.calls()
     assert ("m.two", "m.Meta.register") not in repository.calls()
+
+
+def test_typescript_var_is_bound_in_the_whole_function(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.ts": (
+                "export function f() {}\nexport class A { static make() { return new A() }\n  run() {} }\n"
+                "function block() { if (1) { var f = () => 1 } f() }\n"
+                "function loop() { for (var f of []) {} f() }\n"
+                "function part() { try { var { f } = x } catch {} f() }\n"
+                "function inner() { if (1) { let f = 1 } f() }\n"
+                "function value() { { const made = A.make(); var a = made } a.run() }\n"
+            )
+        }
+    )
+
+    calls = repository.calls()
+
+    assert {source for source, target in calls if target == "m.f"} == {"m.inner"}
+    assert ("m.value", "m.A.run") in calls
+
+
+def test_typescript_a_function_expression_knows_its_own_name(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.ts": (
+                "export function f() {}\nconst g = function f() { f() }\nsetTimeout(function f() { f() })\n"
+                "const h = function own() { own() }\n"
+            )
+        }
+    )
+
+    assert repository.calls() == {("m.g", "m.g"), ("m.h", "m.h")}
+
+
+def test_javascript_exports_are_followed_in_their_own_file(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.js": (
+                "exports.a = function () { exports.b() };\nexports.b = function () {};\n"
+                "module.exports.c = () => { module.exports.b() }\nfunction own(exports) { exports.b() }\n"
+            )
+        }
+    )
+
+    assert repository.calls() == {("m.a", "m.b"), ("m.c", "m.b")}
+
+
+def test_javascript_exports_beside_an_exported_function_are_its_members(repository: Repository) -> None:
+    repository.put(
+        {
+            "one.js": (
+                "exports = module.exports = create;\nfunction create() { return exports.helper() }\n"
+                "exports.helper = function () {};\nexports.Route = require('./route');\n"
+            ),
+            "two.js": "function make() {}\nmake.Route = require('./route');\nmodule.exports = make;\n",
+            "route.js": "module.exports = class Route { go() {} }\n",
+            "use.js": (
+                "const one = require('./one'), two = require('./two');\nfunction a() { one().x; one.helper() }\n"
+                "function b() { new one.Route().go() }\nfunction c() { new two.Route().go() }\n"
+            ),
+        }
+    )
+
+    calls = repository.calls()
+
+    assert ("one.create", "one.helper") in calls
+    assert {("use.a", "one.create"), ("use.a", "one.helper")} <= calls
+    assert {("use.b", "route.Route.go"), ("use.c", "route.Route.go")} <= calls
+
+
+def test_javascript_a_folder_is_what_its_package_json_says(repository: Repository) -> None:
+    repository.put(
+        {
+            "package.json": '{"main": "lib/e.js"}',
+            "lib/e.js": "module.exports = create;\nfunction create() {}\n",
+            "p/package.json": '{"main": "./out"}',
+            "p/out.js": "exports.go = () => 1;\n",
+            "q/index.js": "exports.go = () => 1;\n",
+            "test/t.js": (
+                "const e = require('..'), p = require('../p'), q = require('../q/');\n"
+                "function t() { e(); p.go(); q.go() }\n"
+            ),
+        }
+    )
+
+    assert repository.calls() == {("t.t", "e.create"), ("t.t", "out.go"), ("t.t", "q.go")}
+
+
+def test_typescript_a_type_guard_narrows(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.ts": (
+                "export class A { run() {} }\nexport class B { run() {} }\n"
+                "function isA(x: any): x is A { return true }\nfunction test(x: any): boolean { return true }\n"
+                "function one(x: any) { if (isA(x)) x.run() }\nfunction two(x: any) { return isA(x) && x.run() }\n"
+                "function three(x: B) { if (test(x)) x.run() }\nfunction four(x: any) { if (!isA(x)) x.run() }\n"
+            )
+        }
+    )
+
+    found = {pair for pair in repository.calls() if pair[1].endswith("run")}
+
+    assert found == {("m.one", "m.A.run"), ("m.two", "m.A.run"), ("m.three", "m.B.run")}
+
+
+def test_typescript_a_call_tells_the_type_parameters_of_a_function(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.ts": (
+                "export class Sub { only() {} }\ntype Ctor<T> = new (...a: any[]) => T\n"
+                "function make<T>(C: new () => T): T { return new C() }\nconst made = <T,>(c: Ctor<T>): T => new c()\n"
+                "function same<T>(x: T): T { return x }\nfunction get<T>(name: string): T { return f(name) }\n"
+                "function one() { make(Sub).only() }\nfunction two() { made(Sub).only() }\n"
+                "function three() { same(new Sub()).only() }\nfunction four() { get<Sub>('x').only() }\n"
+            )
+        }
+    )
+
+    found = {source for source, target in repository.calls() if target == "m.Sub.only"}
+
+    assert found == {"m.one", "m.two", "m.three", "m.four"}
+
+
+def test_typescript_the_first_argument_chooses_the_overload(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.ts": (
+                "class A { run() {} }\nclass B { run() {} }\n"
+                "function over(x: string): A; function over(x: B): B; function over(x: any): any { return x }\n"
+                "function one() { over('x').run() }\nfunction two() { over(new B()).run() }\n"
+            )
+        }
+    )
+
+    found = {pair for pair in repository.calls() if pair[1].endswith("run")}
+
+    assert found == {("m.one", "m.A.run"), ("m.two", "m.B.run")}

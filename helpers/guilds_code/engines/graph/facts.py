@@ -151,7 +151,9 @@ class Facts:
                 bound = self.names[scope].get(name) if kind not in "mc" else None
                 if bound is not None and (scope, name) not in seen:
                     seen[scope, name] = bound
-                    pending.extend((m, scope) for b in bound for part in b[1:] for m in self._mentioned(part, objects))
+                    for b in bound:
+                        at = b[2] if b[0] == "v" and len(b) > 2 else scope
+                        pending.extend((m, at) for part in b[1:] for m in self._mentioned(part, objects))
                 scope = parent
         return sorted(((name, bound) for (_, name), bound in seen.items()), key=repr)
 
@@ -162,6 +164,8 @@ class Facts:
         tag = expression[0]
         if tag in ("n", "up"):
             return [expression[1]]
+        if tag == "guard":
+            return [expression[2], *self._mentioned(expression[1], objects)]
         if tag in ("o", "O") and expression[1] not in objects:
             objects.add(expression[1])
             held = [part for bound in self.names[expression[1]].values() for b in bound for part in (b, *b[1:])]

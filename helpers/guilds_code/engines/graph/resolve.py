@@ -268,8 +268,10 @@ class Resolver:
         if tag == "a":
             return self.attribute(inner, expression[2])
         if tag == "c":
-            made = self.result(inner)
-            return self.inferred(path, scope, inner, made, expression[2]) if len(expression) > 2 else made
+            if inner is None or len(expression) == 2:
+                return self.result(inner)
+            inner = self.chosen(path, scope, inner, expression[2])
+            return self.inferred(path, scope, inner, self.result(inner), expression)
         if tag in ("seq", "fun"):
             return (tag, inner)
         if tag == "yield":
@@ -684,11 +686,16 @@ class Resolver:
             return (*value[:3], self.replaced(value[3], argument))
         return value
 
+    def chosen(self, path: str, scope: int, function: Value, given: Expression | None) -> Value:  # noqa: ARG002
+        """The function that is called, where several of a name are told apart by the first argument."""
+        return function
+
     def inferred(
-        self, path: str, scope: int, function: Value | None, made: Value | None, given: Expression
+        self, path: str, scope: int, function: Value | None, made: Value | None, expression: Expression
     ) -> Value | None:
         """What a call gives, with what its first argument tells of the function's own type parameters."""
-        if function is None or function[0] != "fn" or not has_parameter(made):
+        given = expression[2]
+        if function is None or function[0] != "fn" or given is None or not has_parameter(made):
             return made
         where, inner = function[1], self.facts(function[1]).defs[function[2]][SCOPE]
         first = self.first_parameter(function)
@@ -716,12 +723,14 @@ class Resolver:
             held = value[3] if value[0] == "inst" else ()
             pairs = (self.told(path, scope, k, v, parameter) for k, v in zip(kind[2], held, strict=False))
             return next(filter(None, pairs), None)
-        if tag == "T":
+        if tag in ("T", "C"):
             made = self.each(value, self.constructed) if value[0] in ("cls", "any") else None
         elif tag in ("S", "Y"):
             made = self.each(value, self.iterated)
+        elif tag == "F":
+            made = self.result(value)
         else:
-            made = self.result(value) if tag == "F" else None
+            return None
         return self.told(path, scope, inner, made, parameter)
 
     def arguments_of(self, receiver: Value, path: str, number: int) -> tuple[Any, ...]:

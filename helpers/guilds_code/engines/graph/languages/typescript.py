@@ -6,10 +6,18 @@ resolution. Types stand in the same scopes as values, under `:name`. Types compu
 
 from __future__ import annotations
 
-from guilds_code.engines.graph.facts import FLAGS, KIND, PARENT, SCOPE
+from guilds_code.engines.graph.facts import FLAGS, HOME, KIND, NAME, PARENT, SCOPE, SHAPE
 from guilds_code.engines.graph.languages.modules import Modules
 from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, parser
-from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, VARIABLES, Resolver, plain, with_receiver
+from guilds_code.engines.graph.resolve import (
+    EXTERNAL,
+    UNKNOWN,
+    VARIABLES,
+    Resolver,
+    has_parameter,
+    plain,
+    with_receiver,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +34,11 @@ _SILENT = frozenset(
      "string_fragment", "escape_sequence", "break_statement", "continue_statement", "jsx_text", "hash_bang_line",
      "statement_identifier", "property_identifier", "private_property_identifier", "optional_chain")
 )  # fmt: skip
+_NAMED_EXPRESSIONS = frozenset(("function_expression", "generator_function", "function"))
+_TELLING = frozenset(
+    ("identifier", "member_expression", "new_expression", "call_expression", "string", "template_string", "number")
+)
+"""First arguments by which an overload is chosen or type arguments are inferred."""
 _LITERALS = frozenset(("string", "template_string", "number", "regex", "true", "false", "null", "undefined"))
 _TYPE_NODES = frozenset(
     ("type_annotation", "type_arguments", "union_type", "intersection_type", "generic_type", "array_type",
@@ -58,6 +71,7 @@ def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
     dialect = "typescript" if path.rpartition(".")[2].lower() in ("ts", "mts", "cts") else "tsx"
     walk = _TypeScript(source)
     walk.visit_all(parser("tree_sitter_typescript", f"language_{dialect}").parse(source).root_node, 0)
+    walk.attach_exports()
     walk.drop_local_references()
     return walk.facts
 
@@ -100,16 +114,41 @@ class _TypeScript(Walk):
         number = self.define(
             kind, name, outer, scope, named=named, signature=self.signature(outer, body).removesuffix("=>").strip(" ;"),
             doc=self.doc(outer), returns=self.annotation(result, scope), flags=flags, opens="f", parent=parent,
+            shape=self.first_type(node) if body is None else "",
         )  # fmt: skip
         inner = self.facts.defs[number][SCOPE]
         around, self.current = self.current, number
         self.type_parameters(node, inner, number)
         self.parameters(node, inner)
+        self.own_name(node, inner, ("d", number))
         if result is not None:
+            self.predicate(result, inner)
             self.visit_type(result, inner)
         self.body(body, inner)
         self.current = around
         return number
+
+    def own_name(self, node: Node, inner: int, binding: Binding) -> None:
+        """A function expression's name is known inside it."""
+        named = node.child_by_field_name("name") if node.type in _NAMED_EXPRESSIONS else None
+        if named is not None and self.text(named) not in self.facts.names[inner]:
+            self.bind(inner, self.text(named), binding)
+
+    def predicate(self, result: Node, inner: int) -> None:
+        """`x is Type` as a function's result, kept for those who call it in a condition."""
+        held = result.named_children[0] if result.type == "type_predicate_annotation" else None
+        named = held.child_by_field_name("name") if held is not None else None
+        written = held.child_by_field_name("type") if held is not None else None
+        kind = self.kind(written, inner) if written is not None else None
+        if named is not None and kind is not None:
+            self.bind(inner, f"is {self.text(named)}", ("t", kind))
+
+    def first_type(self, node: Node) -> str:
+        """What is written as the type of the first parameter, by which overloads are told apart."""
+        listed = node.child_by_field_name("parameters")
+        first = listed.named_children[0] if listed is not None and listed.named_child_count else None
+        written = first.child_by_field_name("type") if first is not None else None
+        return self.text(written.named_children[0]) if written is not None and written.named_child_count else ""
 
     def body(self, body: Node | None, scope: int) -> None:
         if body is None:
@@ -126,6 +165,7 @@ class _TypeScript(Walk):
         arrow = node.type == "arrow_function"
         inner = self.open_scope(scope, self.owner(scope), "l" if arrow else "a")
         self.parameters(node, inner)
+        self.own_name(node, inner, ("?",))
         body = node.child_by_field_name("body")
         for child in body.named_children if body is not None and body.type == "statement_block" else [body]:
             if child is not None:
@@ -188,22 +228,22 @@ class _TypeScript(Walk):
                 self.bind(around, name, ("d", number))
                 self.facts.names[around][name].append(("t", binding[1]) if binding[1] else ("v", binding[2]))
 
-    def pattern(self, node: Node, scope: int, binding: Binding) -> None:
-        """Bind the names of a pattern to parts of what it is given."""
+    def pattern(self, node: Node, scope: int, binding: Binding, at: int = -1) -> None:
+        """Bind the names of a pattern to parts of what it is given. `at` is where it stands, if elsewhere."""
         kind = node.type
         if kind in ("identifier", "shorthand_property_identifier_pattern"):
             self.bind(scope, self.text(node), binding)
         elif kind in ("assignment_pattern", "object_assignment_pattern"):
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
             if left is not None:
-                self.pattern(left, scope, binding)
+                self.pattern(left, scope, binding, at)
             if right is not None:
-                self.visit(right, scope)
+                self.visit(right, scope if at < 0 else at)
         elif kind == "rest_pattern":
             for child in node.named_children:
-                self.pattern(child, scope, ("?",))
+                self.pattern(child, scope, ("?",), at)
         elif kind in ("object_pattern", "array_pattern"):
-            given = self.given(binding)
+            given, place = self.given(binding), binding[2:] if binding[0] == "v" else ()
             for position, child in enumerate(node.named_children):
                 inner, key = child, None
                 if child.type == "pair_pattern":
@@ -217,10 +257,10 @@ class _TypeScript(Walk):
                     key = self.text(child.named_children[0])
                 part: Binding = ("?",)
                 if given is not None and kind == "array_pattern":
-                    part = ("v", ("x", given, position))
+                    part = ("v", ("x", given, position), *place)
                 elif given is not None and key is not None:
-                    part = ("v", ("a", given, key))
-                self.pattern(inner, scope, part)
+                    part = ("v", ("a", given, key), *place)
+                self.pattern(inner, scope, part, at)
 
     def given(self, binding: Binding) -> Expression | None:
         if binding[0] == "v":
@@ -235,6 +275,8 @@ class _TypeScript(Walk):
         own = self.text(named) if named is not None else name or "default"
         interface = node.type == "interface_declaration"
         body = node.child_by_field_name("body")
+        if named is not None and node.type == "class":  # a class expression's name is known inside it
+            scope = self.open_scope(scope, self.owner(scope), "b")
         number = self.define(
             "interface" if interface else "class", own, node, scope, named=named, opens="c",
             signature=self.signature(node, body), doc=self.doc(node), flags=self.decorators(node, scope),
@@ -417,6 +459,8 @@ class _TypeScript(Walk):
         annotation = node.child_by_field_name("type")
         if named is None:
             return
+        home = self.hoisted(scope) if node.parent is not None and node.parent.type == "variable_declaration" else scope
+        place = (scope,) if home != scope else ()
         declared = self.annotation(annotation, scope)
         if annotation is not None:
             self.visit_type(annotation, scope)
@@ -424,9 +468,9 @@ class _TypeScript(Walk):
             given = ("t", declared) if declared else None
             expression = self.expression(value, scope) if value is not None else None
             if expression is not None and expression[0] == "import" and named.type == "object_pattern":
-                self.import_pattern(named, scope, expression[1])
+                self.import_pattern(named, home, expression[1])
                 return
-            self.pattern(named, scope, given or (("v", expression) if expression else ("?",)))
+            self.pattern(named, home, given or (("v", expression, *place) if expression else ("?",)), scope)
             if value is not None:
                 self.visit(value, scope)
             return
@@ -436,34 +480,41 @@ class _TypeScript(Walk):
         if required is not None and required[0] == "a" and required[1][0] == "import":
             required = ("import", required[1][1], required[2])
         if required is not None and required[0] == "import":
-            self.import_name(scope, name, required[1], required[2], node)
+            self.import_name(home, name, required[1], required[2], node)
             return
         if value is not None and value.type in _FUNCTIONS:
-            self.bind(scope, name, ("d", self.function(value, name, "function", scope, outer, named)))
+            self.bind(home, name, ("d", self.function(value, name, "function", scope, outer, named)))
             return
         if value is not None and value.type == "class":
-            self.bind(scope, name, ("d", self.class_(value, scope, name)))
+            self.bind(home, name, ("d", self.class_(value, scope, name)))
             return
         around = self.current
-        if self.facts.scopes[scope][2] == "m":
+        if self.facts.scopes[home][2] == "m":
             number = self.define(
-                "variable", name, outer, scope, named=named, signature=self.line(node),
+                "variable", name, outer, home, named=named, signature=self.line(node),
                 returns=declared, doc=self.doc(outer),
             )  # fmt: skip
-            self.bind(scope, name, ("d", number))
+            self.bind(home, name, ("d", number))
             self.current = number
         elif declared is not None:
-            self.bind(scope, name, ("t", declared))
+            self.bind(home, name, ("t", declared))
         if value is not None:
             expression = self.expression(value, scope)
             if declared is None:
-                self.bind(scope, name, ("v", expression) if expression else ("?",))
+                self.bind(home, name, ("v", expression, *place) if expression else ("?",))
             self.visit_value(value, expression, scope)
             if value.type == "assignment_expression" and "=" in self.facts.exports:
                 self.facts.exports["="] = ("v", ("n", name))  # var app = module.exports = {}
         elif declared is None:
-            self.bind(scope, name, ("?",))
+            self.bind(home, name, ("?",))
         self.current = around
+
+    def hoisted(self, scope: int) -> int:
+        """The scope in which `var` binds: that of the function around."""
+        scopes = self.facts.scopes
+        while scopes[scope][2] == "b" and scopes[scopes[scope][0]][2] != "c":
+            scope = scopes[scope][0]
+        return scope
 
     def import_pattern(self, node: Node, scope: int, module: str) -> None:
         """`const { a, b: c } = require(…)` imports names."""
@@ -497,13 +548,14 @@ class _TypeScript(Walk):
 
     def rebind(self, scope: int, name: str, binding: Binding) -> None:
         """Add a value to a variable where it was declared without one."""
-        while scope >= 0:
-            bound = self.facts.names[scope].get(name)
+        at = scope
+        while at >= 0:
+            bound = self.facts.names[at].get(name)
             if bound is not None:
                 if any(b[0] in "?v" or (b[0] == "d" and self.is_open(b[1])) for b in bound) and len(bound) < 6:
-                    bound.append(binding)
+                    bound.append(binding if at == scope else (*binding, scope))
                 return
-            scope = self.facts.scopes[scope][0]
+            at = self.facts.scopes[at][0]
 
     def is_open(self, number: int) -> bool:
         definition = self.facts.defs[number]
@@ -515,20 +567,23 @@ class _TypeScript(Walk):
             return
         name, where = self.text(named), self.text(owner) if owner.end_byte - owner.start_byte < 80 else ""
         function = right.type in _FUNCTIONS
-        if where == "module" and name == "exports":
-            value = self.expression(right, scope)
-            if value is not None:
-                self.facts.exports["="] = ("v", value)
-            self.visit_value(right, value, scope)
-            return
-        if where in ("exports", "module.exports"):
-            if function:
-                number = self.function(right, name, "function", scope, left.parent or left, named)
-                self.facts.exports[name] = ("v", ("d", number))
+        whole = where == "module" and name == "exports"
+        if whole or where in ("exports", "module.exports"):
+            if function or right.type == "class":
+                own = right.child_by_field_name("name") if whole else None
+                name = self.text(own) if own is not None else name
+                outer = left.parent or left
+                number = (
+                    self.class_(right, scope, name)
+                    if right.type == "class"
+                    else self.function(right, name, "function", scope, outer, own or named)
+                )
+                value: Expression | None = ("d", number)
             else:
                 value = self.expression(right, scope)
-                self.facts.exports[name] = ("v", value) if value is not None else ("?",)
                 self.visit_value(right, value, scope)
+            if value is not None or not whole:
+                self.facts.exports["=" if whole else name] = ("v", value) if value is not None else ("?",)
             return
         target = self.owner_of(where.removesuffix(".prototype"), owner, scope)
         if target < 0:
@@ -571,8 +626,10 @@ class _TypeScript(Walk):
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         expression = self.expression(right) if right is not None else None
         of = any(child.type == "of" for child in node.children)
+        declared = node.child_by_field_name("kind")
+        home = self.hoisted(inner) if declared is not None and declared.type == "var" else inner
         if left is not None:
-            self.pattern(left, inner, ("v", ("e", expression)) if expression and of else ("?",))
+            self.pattern(left, home, ("v", ("e", expression), inner) if expression and of else ("?",), inner)
         if right is not None:
             self.visit(right, inner)
         body = node.child_by_field_name("body")
@@ -595,20 +652,27 @@ class _TypeScript(Walk):
         if condition is not None:
             self.visit(condition, scope)
         if body is not None:
-            inner = scope
-            for left, right in self.instance_tests(condition):
-                inner = self.open_scope(scope, self.owner(scope), "b") if inner == scope else inner
-                self.bind(inner, left, ("t", right))
-            self.visit(body, inner)
+            self.visit(body, self.narrowed(condition, scope))
         other = node.child_by_field_name("alternative")
         if other is not None:
             self.visit(other, scope)
 
-    def instance_tests(self, node: Node | None) -> list[tuple[str, Any]]:
+    def narrowed(self, condition: Node | None, scope: int) -> int:
+        """A scope in which a condition's tests hold, or the same scope."""
+        inner = scope
+        for name, binding in self.tests(condition):
+            inner = self.open_scope(scope, self.owner(scope), "b") if inner == scope else inner
+            self.bind(inner, name, binding)
+        return inner
+
+    def tests(self, node: Node | None) -> list[tuple[str, Binding]]:
+        """What a condition says of local names: `x instanceof Class`, or a call whose function may return `x is T`."""
         if node is None:
             return []
         if node.type == "parenthesized_expression":
-            return [test for child in node.named_children for test in self.instance_tests(child)]
+            return [test for child in node.named_children for test in self.tests(child)]
+        if node.type == "call_expression":
+            return self.guards(node)
         if node.type != "binary_expression":
             return []
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -616,11 +680,35 @@ class _TypeScript(Walk):
         if left is None or right is None or operator is None:
             return []
         if operator.type == "&&":
-            return self.instance_tests(left) + self.instance_tests(right)
+            return self.tests(left) + self.tests(right)
         if operator.type == "instanceof" and left.type == "identifier":
             kind = self.expression(right)
-            return [(self.text(left), kind)] if kind is not None and kind[0] in "na" else []
+            return [(self.text(left), ("t", kind))] if kind is not None and kind[0] in "na" else []
         return []
+
+    def guards(self, node: Node) -> list[tuple[str, Binding]]:
+        callee, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        given = arguments.named_children if arguments is not None else []
+        expression = self.expression(callee) if given and given[0].type == "identifier" else None
+        if expression is None or expression[0] not in "na":
+            return []
+        return [(self.text(given[0]), ("v", ("guard", expression, self.text(given[0]))))]
+
+    def logical(self, node: Node, scope: int) -> None:
+        """`test && value`: the test holds for the value."""
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        operator = node.child_by_field_name("operator")
+        if left is None or right is None or operator is None or operator.type != "&&":
+            self.visit_all(node, scope)
+            return
+        self.visit(left, scope)
+        self.visit(right, self.narrowed(left, scope))
+
+    def ternary(self, node: Node, scope: int) -> None:
+        condition, value = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
+        for child in node.named_children:
+            same = value is not None and child.id == value.id
+            self.visit(child, self.narrowed(condition, scope) if same else scope)
 
     # modules
 
@@ -840,7 +928,10 @@ class _TypeScript(Walk):
         if kind == "member_expression":
             owner = self.expression(node.child_by_field_name("object"), -1, depth + 1)
             named = node.child_by_field_name("property")
-            return ("a", owner, self.text(named)) if owner and named is not None else None
+            if owner is None or named is None:
+                return None
+            name = self.text(named)
+            return ("n", "exports") if name == "exports" and owner == ("n", "module") else ("a", owner, name)
         if kind == "call_expression":
             return self.call_expression(node, depth)
         if kind == "new_expression":
@@ -903,7 +994,19 @@ class _TypeScript(Walk):
             prototype = self.expression(arguments.named_children[0], -1, depth + 1)
             owner = prototype[1] if prototype is not None and prototype[-1] == "prototype" else None
             return ("new", owner) if owner is not None else prototype
-        return ("c", callee) if callee else None
+        if callee is None:
+            return None
+        first = next((c for c in arguments.named_children if c.type != "comment"), None) if arguments else None
+        told = self.argument(first, depth) if first is not None and first.type in _TELLING else None
+        written = node.child_by_field_name("type_arguments")
+        if written is not None:
+            return ("c", callee, told, tuple(self.kind(a, 0) for a in written.named_children))
+        return ("c", callee, told) if told else ("c", callee)
+
+    def argument(self, node: Node, depth: int) -> Expression | None:
+        if node.type in ("string", "template_string", "number"):
+            return ("ext", "number" if node.type == "number" else "string")
+        return self.expression(node, -1, depth + 1)
 
     def object_scope(self, node: Node, scope: int, depth: int) -> Expression:
         """An object literal as a scope of its members."""
@@ -979,6 +1082,10 @@ class _TypeScript(Walk):
             return ("R", *(self.kind(c, scope, depth + 1) or ("n", "unknown") for c in node.named_children))
         if kind == "function_type":
             return self.function_type(node, scope, depth)
+        if kind == "constructor_type":
+            made = node.child_by_field_name("type")
+            inner = self.kind(made, scope, depth + 1) if made is not None else None
+            return ("C", inner) if inner else None
         if kind == "this_type":
             return ("self",)
         if kind == "conditional_type":
@@ -1037,6 +1144,19 @@ class _TypeScript(Walk):
 
     # scopes
 
+    def attach_exports(self) -> None:
+        """`exports.name` beside `module.exports = function` is a member of that function or class."""
+        exports = self.facts.exports
+        whole = exports["="][1] if "=" in exports and exports["="][0] == "v" and len(exports) > 1 else None
+        if whole is None or whole[0] not in "nd":
+            return
+        bound = self.facts.names[0].get(whole[1], ()) if whole[0] == "n" else [whole]
+        target = next((b[1] for b in bound if b[0] == "d"), -1)
+        fields = self.facts.fields.setdefault(target, {}) if target >= 0 else {}
+        for name, binding in exports.items():
+            if name != "=" and target >= 0:
+                fields.setdefault(name, []).append((binding, 0))
+
     def drop_local_references(self) -> None:
         """Leave out bare names of local variables, type parameters and globals: they can't lead anywhere."""
         kept = []
@@ -1089,6 +1209,8 @@ _VISIT = {
     "statement_block": _TypeScript.block,
     "catch_clause": _TypeScript.catch,
     "if_statement": _TypeScript.if_statement,
+    "binary_expression": _TypeScript.logical,
+    "ternary_expression": _TypeScript.ternary,
     "import_statement": _TypeScript.import_,
     "export_statement": _TypeScript.export,
     "call_expression": _TypeScript.call,
@@ -1202,6 +1324,8 @@ class Semantics(Resolver):
             return ("par", path, *binding[1:])
         if binding[0] == "up":
             return plain(self.name(path, self.facts(path).scopes[scope][0], binding[1]))
+        if binding[0] == "v" and len(binding) > 2:
+            return plain(self.evaluate(path, binding[2], binding[1]))
         return super().binding(path, scope, name, binding)
 
     def name(self, path: str, scope: int, name: str) -> Value | None:
@@ -1212,7 +1336,7 @@ class Semantics(Resolver):
             if bindings is not None:
                 return self.bound(path, scope, name, bindings) or UNKNOWN
             scope = parent
-        return None
+        return ("mod", path) if name == "exports" and facts.exports else None
 
     def parameter_bound(self, parameter: Value) -> Value | None:
         return self.instance(parameter[1], parameter[4], parameter[5]) if len(parameter) > 5 and parameter[5] else None
@@ -1236,7 +1360,84 @@ class Semantics(Resolver):
             return self.superclass(owner) if owner is not None and owner[0] == "inst" else None
         if tag == "cb":
             return self.callback(path, scope, expression)
+        if tag == "guard":
+            return self.guarded(path, self.facts(path).scopes[scope][0], expression)
         return super()._evaluate(path, scope, expression)
+
+    def guarded(self, path: str, scope: int, expression: Expression) -> Value | None:
+        """A name where a function was true of it: what the function says that it is, else what it was."""
+        function = plain(self.evaluate(path, scope, expression[1]))
+        if function is not None and function[0] == "fn":
+            inner = self.facts(function[1]).defs[function[2]][SCOPE]
+            names = self.facts(function[1]).names[inner] if inner >= 0 else {}
+            first = next((n for n, bound in names.items() if bound[0][0] == "p" and bound[0][3] == 0), "")
+            for binding in names.get(f"is {first}", ()):
+                return self.substituted(self.instance(function[1], inner, binding[1]), function[3])
+        return plain(self.name(path, scope, expression[2]))
+
+    def chosen(self, path: str, scope: int, function: Value, given: Expression | None) -> Value:
+        """The overload whose first parameter is of the first argument's type, where that is plain."""
+        if function[0] != "fn" or given is None:
+            return function
+        facts = self.facts(function[1])
+        definition = facts.defs[function[2]]
+        bound = facts.names[definition[HOME]].get(definition[NAME], ())
+        numbers = [
+            b[1] for b in bound if b[0] == "d" and not {"overload", "abstract"}.isdisjoint(facts.defs[b[1]][FLAGS])
+        ]
+        if len(numbers) < 2:
+            return function
+        value = plain(self.evaluate(path, scope, given)) if given[0] != "ext" else None
+        for number in numbers:
+            if self.takes(function[1], number, given, value):
+                return (*function[:2], number, function[3])
+        return function
+
+    def takes(self, path: str, number: int, given: Expression, value: Value | None) -> bool:
+        """Whether an overload's first parameter is of a literal's type, or of the value's class or one above it."""
+        facts = self.facts(path)
+        definition = facts.defs[number]
+        if given[0] == "ext":
+            return bool(definition[SHAPE] == given[-1])
+        names = facts.names[definition[SCOPE]].values()
+        kind = next((b[1] for bound in names for b in bound if b[0] == "p" and b[3] == 0), None)
+        wanted = self.instance(path, definition[SCOPE], kind)
+        if value is None or wanted is None or value[0] != "inst" or wanted[0] != "inst":
+            return False
+        return wanted[1:3] in self.ancestors(value[1], value[2])[0]
+
+    def inferred(
+        self, path: str, scope: int, function: Value | None, made: Value | None, expression: Expression
+    ) -> Value | None:
+        if len(expression) > 3 and function is not None and function[0] == "fn" and has_parameter(made):
+            kinds = expression[3]
+
+            def written(parameter: Value) -> Value:
+                own = parameter[1:3] == function[1:3] and parameter[3] < len(kinds)
+                return (self.instance(path, scope, kinds[parameter[3]]) if own else None) or parameter
+
+            return self.replaced(made, written)
+        return super().inferred(path, scope, function, made, expression)
+
+    def told(self, path: str, scope: int, kind: Any, value: Value | None, parameter: Value) -> Value | None:
+        """Through an alias too: `type Constructor<T> = new () => T`."""
+        key = ("told", path, scope, kind, parameter)
+        owner = self.type_name(path, scope, kind[1][1]) if kind and kind[0] == "G" and kind[1][0] == "n" else None
+        if owner is None or owner[0] != "cls" or key in self._active:
+            return super().told(path, scope, kind, value, parameter)
+        facts = self.facts(owner[1])
+        names = facts.names[facts.defs[owner[2]][SCOPE]]
+        own = [bound[0] for bound in names.values() if bound[0][0] == "tp" and bound[0][2] < len(kind[2])]
+        if "=" not in names:
+            return super().told(path, scope, kind, value, parameter)
+        self._active.add(key)
+        found: Value | None = None
+        for binding in own:
+            if self.instance(path, scope, kind[2][binding[2]]) == parameter:
+                aliased = ("par", owner[1], *binding[1:])
+                found = self.told(owner[1], facts.defs[owner[2]][SCOPE], names["="][0][1], value, aliased)
+        self._active.discard(key)
+        return found
 
     def this(self, path: str, scope: int) -> Value | None:
         facts = self.facts(path)
@@ -1316,6 +1517,9 @@ class Semantics(Resolver):
     def _instance(self, path: str, scope: int, kind: Any, depth: int) -> Value | None:
         if kind[0] == "O":
             return ("scope", path, kind[1])
+        if kind[0] == "C":
+            inner = self.instance(path, scope, kind[1], depth + 1)
+            return ("cls", *inner[1:3]) if inner is not None and inner[0] == "inst" else None
         if kind[0] == "F":
             return ("fun", self.instance(path, scope, kind[1], depth + 1), (path, scope, kind[2]))
         return super()._instance(path, scope, kind, depth)
