@@ -32,6 +32,17 @@ PYTHON = (
         "class Mixed(os.PathLike, Thing):\n    def mix(self):\n        self.go()\n\n\n"
         "def first():\n    x = make()\n    x = x.go()\n    x.stop()\n    return x\n"
     ),
+    (
+        "from typing import Generic, TypeVar\nfrom pkg.a import Thing as Other\n\nT = TypeVar('T')\n\n\n"
+        "class Thing(Generic[T], metaclass=Other):\n"
+        "    @classmethod\n    def make(cls, of: type[T]) -> 'Thing[T]': ...\n\n"
+        "    def go(self) -> T: ...\n\n\ndef make(x: T) -> T:\n    return x\n"
+    ),
+    (
+        "from pkg.a import Thing, make\nfrom pkg.b import Thing as Other\n\n\nclass Sub(Thing[Other]):\n    pass\n\n\n"
+        "def late(one: Thing[Other]):\n    one.go().stop()\n"
+        "    make(Sub()).go().go()\n    Thing.make(Other).go().go()\n"
+    ),
 )
 TYPESCRIPT = (
     "export class Box { open() { return this } }\nexport const make = () => new Box()\n",
@@ -41,13 +52,24 @@ TYPESCRIPT = (
     ),
     "export * from './a'\nexport { use as run } from './b'\nimport * as all from './a'\nall.make().open()\n",
     "import { run, make } from './c'\nrun(); make().open()\nexport interface Box { close(): void }\n",
+    (
+        "exports = module.exports = make\nfunction make() { return exports.use() }\nexports.use = () => 1\n"
+        "exports.Box = class Box { open() {} }\n"
+    ),
+    (
+        "import { Box, use } from './a'\nimport all from './c'\nfunction isBox(x: any): x is Box { return use(x) }\n"
+        "export function make<T>(C: new () => T): T { if (1) { var use = 1 } if (isBox(x)) x.open(); use() }\n"
+        "make(Box).open()\nnew all.Box().open()\n"
+    ),
 )
 GO = (
     'package one\n\ntype Store interface{ Put(k string) error }\n\nfunc Use(s Store) { s.Put("") }\n',
     "package one\n\ntype Mem struct{ n *Node }\n\nfunc (m *Mem) Put(k string) error { m.n.Go(); return nil }\n",
     "package one\n\ntype Node struct{}\n\nfunc (n *Node) Go() { Use(&Mem{}) }\n",
     "package one\n\ntype Node struct{ Mem }\n\nfunc (n Node) Get() *Node { return n.Get() }\n",
+    'package one\n\nimport "ex.org/k"\nimport l "ex.org/l/v2"\n\nfunc Far() { k.Far(); l.Far(); type Node struct{} }\n',
 )
+GO_DEEP = ("package k\n\nfunc Far() {}\n", "package k\n\nfunc Near() { Far() }\n")
 C = (
     ('#include "a.h"\nint api(node *n) { return n->next->value + hidden(); }\nstatic int hidden(void) { return 1; }\n'),
     '#include "a.h"\nint main(void) { return api(0); }\n',
@@ -68,12 +90,18 @@ FILES = {
     **dict.fromkeys(("pkg/__init__.py", "pkg/a.py", "pkg/b.py", "pkg/c.py", "pkg/sub/c.py", "d.py"), PYTHON),
     **dict.fromkeys(("web/a.ts", "web/b.ts", "web/c.ts", "web/index.ts"), TYPESCRIPT),
     **dict.fromkeys(("svc/a.go", "svc/b.go", "svc/c.go"), GO),
+    **dict.fromkeys(("svc/deep/a.go", "svc/deep/b.go", "svc/other/a.go"), GO_DEEP),
     **dict.fromkeys(("c/a.c", "c/b.c", "c/a.h", "c/inc/a.h"), C),
     **dict.fromkeys(("src/lib.rs", "src/a.rs", "src/b.rs"), RUST),
     **dict.fromkeys(("j/A.java", "j/B.java", "k/A.java"), JAVA),
 }
-FIXED = {"svc/go.mod": "module one\n", "Cargo.toml": '[package]\nname = "one"\n'}
-EDITS = st.lists(st.tuples(st.sampled_from(sorted(FILES)), st.integers(-1, 7), st.booleans()), min_size=1, max_size=8)
+FIXED = {
+    "svc/go.mod": "module one\n\nreplace ex.org/k => ./deep\n",
+    "svc/deep/go.mod": "module ex.org/k\n",
+    "svc/other/go.mod": "module ex.org/l/v2\n",
+    "Cargo.toml": '[package]\nname = "one"\n',
+}
+EDITS = st.lists(st.tuples(st.sampled_from(sorted(FILES)), st.integers(-1, 9), st.booleans()), min_size=1, max_size=8)
 """(file, which of its texts or -1 to delete it, whether the graph is asked after it)."""
 START = {name: texts[place % len(texts)] for place, (name, texts) in enumerate(sorted(FILES.items()))}
 _numbers = itertools.count()
@@ -101,6 +129,22 @@ def test_an_import_that_was_in_vain_leads_to_the_module_once_it_comes(repository
     repository.put({"pkg/later.py": "def run():\n    pass\n"})
 
     assert repository.calls() == {("use.go", "later.run")}
+
+
+def test_a_go_package_whose_files_come_later_is_found_whatever_its_folder_is_called(repository: Repository) -> None:
+    repository.put(
+        {
+            "go.mod": "module ex.org/m\n\nreplace ex.org/k => ./there\n",
+            "m.go": 'package m\n\nimport (\n\tk "ex.org/k"\n\t"ex.org/lib"\n)\n\nfunc F() { k.G(); lib.H() }\n',
+            "there/go.mod": "module ex.org/k\n",
+            "here/go.mod": "module ex.org/lib\n",
+        }
+    )
+    assert repository.calls() == set()
+
+    repository.put({"there/s.go": "package k\n\nfunc G() {}\n", "here/s.go": "package lib\n\nfunc H() {}\n"})
+
+    assert repository.calls() == {("m.F", "s.G"), ("m.F", "s.H")}
 
 
 def test_a_star_import_stays_an_edge_when_its_names_change(repository: Repository) -> None:

@@ -797,3 +797,19 @@ def test_typescript_the_first_argument_chooses_the_overload(repository: Reposito
     found = {pair for pair in repository.calls() if pair[1].endswith("run")}
 
     assert found == {("m.one", "m.A.run"), ("m.two", "m.B.run")}
+
+
+def test_go_a_type_inside_a_function_has_none_of_the_methods_of_the_packages(repository: Repository) -> None:
+    repository.put(
+        {
+            "go.mod": "module m\n",
+            "a.go": (
+                "package a\n\ntype S struct{}\n\nfunc (S) Lock() {}\n\ntype L interface{ Lock() }\n\n"
+                "func one() { type S struct{ mu other.Mutex }; s := S{}; s.Lock() }\n\n"
+                "func two() { type T struct{ S }; var t T; t.Lock() }\n"
+            ),
+        }
+    )
+
+    assert repository.calls() == {("a.two", "a.S.Lock")}
+    assert ("a.one.S", "a.L") not in repository.related("implements")

@@ -6,7 +6,7 @@ embedding promotes, interfaces are satisfied by structure. Type arguments of fun
 
 from __future__ import annotations
 
-from guilds_code.engines.graph.facts import FLAGS, KIND, SCOPE, TYPE
+from guilds_code.engines.graph.facts import FLAGS, HOME, KIND, NAME, SCOPE, TYPE
 from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, parser
 from guilds_code.engines.graph.resolve import CLASSES, EXTERNAL, UNKNOWN, Resolver, plain
 
@@ -754,6 +754,7 @@ class Semantics(Resolver):
         for prefix, folder in self.modules:
             if module == prefix or module.startswith(prefix + "/"):
                 target = "/".join(filter(None, (folder, module[len(prefix) + 1 :])))
+                self.keys.add(target.rpartition("/")[2])  # whatever the import calls it, its files will come there
                 if target in self.files:
                     return target
         return None
@@ -819,7 +820,7 @@ class Semantics(Resolver):
     def own_member(self, path: str, number: int, name: str) -> Value | None:
         facts = self.facts(path)
         definition = facts.defs[number]
-        methods = self.own_table(path).get(f"{definition[1]}.{name}")
+        methods = self.own_table(path).get(f"{definition[NAME]}.{name}") if definition[HOME] == 0 else None
         if methods:
             return self.choose(path, methods)
         value = super().own_member(path, number, name)
@@ -872,7 +873,6 @@ def structural(connection: Connection) -> set[int]:
     """
     types: dict[int, tuple[str, str, str, str]] = {}
     methods: dict[tuple[str, str], dict[str, tuple[int, str]]] = {}
-    by_name: dict[tuple[str, str], int] = {}
     rows = connection.execute(
         "select s.id, s.type, s.qualified, s.name, s.shape, f.path from symbol s join file f on f.id = s.file"
         " where f.language = 'go' and s.type in ('struct', 'type', 'interface', 'method') order by s.id"
@@ -882,8 +882,7 @@ def structural(connection: Connection) -> set[int]:
         if kind == "method":
             methods.setdefault((folder, qualified.rpartition(".")[0]), {})[name] = (number, shape)
         else:
-            types[number] = (kind, folder, name, shape)
-            by_name[folder, name] = number
+            types[number] = (kind, folder, qualified, shape)  # the name of a type inside a function has that before it
     embedded: dict[int, list[int]] = {}
     for source, target in connection.execute("select source, target from edge where relation = 2"):
         if source in types and target in types:
