@@ -28,7 +28,7 @@ class Listing:
     `truncated`: something of what was found is left out.
     """
 
-    __slots__ = ("_cuts", "_lines", "_offset", "_room", "truncated")
+    __slots__ = ("_cuts", "_ends_short", "_lines", "_offset", "_room", "truncated")
 
     def __init__(self, cap_bytes: int) -> None:
         self.truncated = False
@@ -36,6 +36,7 @@ class Listing:
         self._cuts: list[int] = []
         self._offset = 0
         self._room = cap_bytes - min(TRAILER_MAX_BYTES, cap_bytes // 2)
+        self._ends_short = False
 
     def add(self, head: str, text: str = "", cuts: list[int] | None = None) -> bool:
         """Add `head + text` as a line unless it would not fit; `cuts` are offsets in `text`."""
@@ -51,21 +52,39 @@ class Listing:
         at = shown.rindex("…") if len(value) > VALUE_MAX_CHARACTERS else 0
         self._append(head, shown + tail, [at, at + 1] if at else [])
 
+    def left_out_here(self, told: str) -> None:
+        """Add a line that tells what is left out before what comes next; without room for it the list ends short."""
+        self.truncated = True
+        end = self._end()
+        if self.add(told):
+            self._cuts += [end, self._offset]
+        else:
+            self._ends_short = True
+            self._room = 0
+
+    def left_out(self) -> None:
+        """The list ends short; the first trailer tells what is left out."""
+        self.truncated = self._ends_short = True
+
+    def result(self, trailers: list[str], meta: dict[str, Any]) -> Result:
+        """What was gathered, under it the trailers."""
+        if self._ends_short:
+            after = self._offset + len(trailers[0]) + (len(trailers) > 1)
+            if self._cuts[-1:] == [self._offset]:  # the last line tells of a part already
+                self._cuts[-1] = after
+            else:
+                self._cuts += [self._end(), after]
+        return Result("\n".join([*self._lines, *trailers]), meta, self._cuts)
+
     def _append(self, head: str, text: str, cuts: list[int]) -> None:
         self._room -= len(head.encode()) + len(text.encode()) + 1
         self._cuts += [self._offset + len(head) + cut for cut in cuts]
         self._lines.append(head + text)
         self._offset += len(head) + len(text) + 1
 
-    def left_out(self) -> None:
-        """Something is left out after what was added so far."""
-        end = max(0, self._offset - 1)
-        self._cuts += [end, end]
-        self.truncated = True
-
-    def result(self, trailers: list[str], meta: dict[str, Any]) -> Result:
-        """What was gathered, under it the trailers."""
-        return Result("\n".join([*self._lines, *trailers]), meta, self._cuts)
+    def _end(self) -> int:
+        """Where the last line ends."""
+        return max(0, self._offset - 1)
 
 
 class Names:

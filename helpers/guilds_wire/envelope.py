@@ -39,7 +39,10 @@ class Result:
         if len(encoded) <= most_bytes:
             return self
         text = encoded[: most_bytes - 3].decode("utf-8", "ignore")
-        return Result(text + "…", self.meta, [cut for cut in self.cuts if cut < len(text)] + [len(text), len(text) + 1])
+        pairs = [pair for pair in zip(self.cuts[::2], self.cuts[1::2], strict=False) if pair[0] < len(text)]
+        whole = [cut for pair in pairs if pair[1] <= len(text) for cut in pair]
+        end = len(text) if len(whole) == 2 * len(pairs) else pairs[-1][0]  # a marker that is cut itself
+        return Result(text + "…", self.meta, [*whole, end, len(text) + 1])
 
 
 def of_result(result: Result) -> dict[str, Any]:

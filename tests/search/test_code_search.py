@@ -51,7 +51,7 @@ def test_files_beyond_thirty_are_left_out_and_counted(home: AgentHome) -> None:
     assert len(lines) == 31
     assert lines[-1] == "35 matches in 35 files (5 files left out)"
     assert answer.meta["truncated"] is True
-    assert answer.meta["cuts"] == [len("\n".join(lines[:30]))] * 2
+    assert answer.meta["cuts"] == [len("\n".join(lines[:30])), len(answer.text)]
 
 
 def test_a_limit_lowers_what_is_shown_and_never_raises_it(home: AgentHome) -> None:
@@ -126,7 +126,7 @@ def test_where_a_result_stops_between_files_is_a_cut(home: AgentHome) -> None:
     answer = home.call("code_search", pattern="needle", mode="content", limit=2)
 
     assert answer.text == "a:1: needle\na:2: needle\n4 matches in 2 files (2 matches left out)"
-    assert answer.meta["cuts"] == [len("a:1: needle\na:2: needle")] * 2
+    assert answer.meta["cuts"] == [len("a:1: needle\na:2: needle"), len(answer.text)]
 
 
 def test_a_long_pattern_and_glob_are_clipped_with_a_cut(home: AgentHome) -> None:
@@ -588,7 +588,7 @@ def test_mode_symbols_is_truncated_only_when_something_is_left_out(home: AgentHo
     shown = "a.py:1–2  function f  (referenced in 0 files)\n  2: needle"
     assert (whole.meta["truncated"], whole.meta["cuts"]) == (False, [])
     assert part.text == f"{shown}\n2 matches in 1 file, in 2 places (1 match left out)"
-    assert (part.meta["truncated"], part.meta["cuts"]) == (True, [len(shown)] * 2)
+    assert (part.meta["truncated"], part.meta["cuts"]) == (True, [len(shown), len(part.text)])
 
 
 def test_mode_symbols_is_said_to_be_missing_or_answers(home: AgentHome) -> None:

@@ -45,7 +45,7 @@ def code_callers(call: Call, symbol: str, direction: str = "in", depth: int = 1,
         for one in found[SYMBOLS_MAX:]:
             answer.page.add(f"also {answer.place(one)}")
         if count > len(found):
-            answer.page.add(f"and {count - len(found)} more")
+            answer.page.add_left_out(f"and {count - len(found)} more")
         text, cuts = answer.page.text("lines")
         return Result(text, graph.meta(answer.hits), cuts)
 
@@ -145,7 +145,7 @@ class _Answer:
             shown = self.chosen.shown(other.path)
             self.page.add(f"    {shown}:{lines[other.id][0]}  {name}  calls {_lines(lines[other.id])}")
         if len(others) > POSSIBLE_MAX:
-            self.page.add(f"    and {len(others) - POSSIBLE_MAX} more by that name")
+            self.page.add_left_out(f"    and {len(others) - POSSIBLE_MAX} more by that name")
 
 
 def _named(graph: Graph, chosen: Chosen, wanted: str, within: str) -> tuple[list[Symbol], int]:

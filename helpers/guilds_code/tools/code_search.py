@@ -166,8 +166,7 @@ def _show_symbols(
             break
         more = len(group.numbers) - len(numbers)
         if more:
-            listing.left_out()
-            listing.add(f"  … {more} more in it")
+            listing.left_out_here(f"  … {more} more in it")
     else:
         fits = True
     every = sum(len(group.numbers) for group in groups)
@@ -276,8 +275,7 @@ class _Content:
         self._shown += self._matches
         more = self._hits.count - self._matches
         if more > 0 and self._matches:
-            self._listing.left_out()
-            self._listing.add(f"… {more} more in this file")
+            self._listing.left_out_here(f"… {more} more in this file")
 
 
 def _searched(engine: Ripgrep) -> int:

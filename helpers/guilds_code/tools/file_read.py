@@ -150,8 +150,9 @@ class _Page:
                 end = len(self.text)
                 self.cuts += [end - len(shown) + shown.rindex(" …"), end]
         if self.last < count:
-            self.cuts += [len(self.text), len(self.text)]
+            end = len(self.text)
             self.text += f"\n[continue with offset={self.last + 1}]"
+            self.cuts += [end, len(self.text)]
 
     @property
     def is_whole(self) -> bool:
@@ -193,7 +194,8 @@ def _folder(call: Call, located: Located, offset: int, limit: int) -> Result:
     after = len(names) - (offset - 1) - len(shown)
     if not after:
         return Result(text, meta)
-    return Result(f"{text}\n[… {after} more; continue with offset={offset + len(shown)}]", meta, [len(text), len(text)])
+    whole = f"{text}\n[… {after} more; continue with offset={offset + len(shown)}]"
+    return Result(whole, meta, [len(text), len(whole)])
 
 
 def _entry(entry: os.DirEntry[str]) -> str:

@@ -56,8 +56,18 @@ def _list(call: Call) -> Result:
     text, shown = "\n".join(lines), len(lines)
     while len(text.encode()) > call.cap_bytes - 60:
         shown -= max(1, shown // 8)
-        text = "\n".join([*lines[:shown], f"[… {len(lines) - shown} older commands left out]"])
-    return Result(text or "(no background commands)")
+        text = "\n".join(lines[:shown])
+    cuts = _ellipses(text)
+    if shown < len(lines):
+        end = len(text)
+        text += f"\n[… {len(lines) - shown} older commands left out]"
+        cuts += [end, len(text)]
+    return Result(text or "(no background commands)", {}, cuts)
+
+
+def _ellipses(text: str) -> list[int]:
+    """The cuts where commands are clipped; an ellipsis of a command's own counts as one too."""
+    return [cut for at, letter in enumerate(text) if letter == "…" for cut in (at, at + 1)]
 
 
 def _one(call: Call, command: BackgroundCommand, note: str) -> Result:
@@ -76,11 +86,11 @@ def _one(call: Call, command: BackgroundCommand, note: str) -> Result:
         "log_path": command.log,
     }
     if kept == lines:
-        return Result(head + ("\n".join(kept) or "(no output)"), meta)
+        return Result(head + ("\n".join(kept) or "(no output)"), meta, _ellipses(head))
     left_out = len("\n".join(lines)) - len("\n".join(kept))
     marker = f"[… {left_out} characters left out]\n"
     cut = len(head)
-    return Result(head + marker + "\n".join(kept), meta, [cut, cut + len(marker)])
+    return Result(head + marker + "\n".join(kept), meta, [*_ellipses(head), cut, cut + len(marker)])
 
 
 def _line(command: BackgroundCommand) -> str:

@@ -49,10 +49,17 @@ class Page:
         self._offset += len(line) + 1
         return True
 
+    def add_left_out(self, line: str) -> None:
+        """Add a line that tells what is left out between those around it."""
+        before = self._offset
+        if self.add(line):
+            self._cuts += [max(0, before - 1), self._offset]
+
     def text(self, what: str) -> tuple[str, list[int]]:
         """The whole text, and the cuts in it; `what` names the lines that are left out."""
         text = "\n".join(self._lines)
+        cuts = [min(cut, len(text)) for cut in self._cuts]
         if not self.left_out:
-            return text + self._notice, self._cuts
+            return text + self._notice, cuts
         notice = f"\n[… {self.left_out} more {what} left out …]"
-        return text + notice + self._notice, [*self._cuts, len(text), len(text + notice)]
+        return text + notice + self._notice, [*cuts, len(text), len(text + notice)]
