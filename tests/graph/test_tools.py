@@ -166,6 +166,26 @@ def test_callers_of_a_line_beyond_any_are_those_of_the_file(shop: Repository) ->
     assert "money.py:1  file" in shop.callers(f"repos/one/shop/money.py:{'9' * 30}").text
 
 
+def test_callers_of_a_file_are_also_those_that_import_from_it(shop: Repository) -> None:
+    text = shop.callers("shop/store.py").text
+
+    assert text.split("\n") == [
+        "repos/one/shop/store.py:1  file shop/store.py",
+        "  repos/one/shop/app.py:3  (module level)  imports 3",
+    ]
+    assert "app.py:2  (module level)  imports 2" in shop.callers("shop/money.py").text
+
+
+def test_in_that_leaves_a_symbol_out_is_said_with_the_place_of_the_symbol(shop: Repository) -> None:
+    shop.put({"callers/use.py": "from shop.store import open_store\nopen_store('')\n"})
+
+    with pytest.raises(ToolError) as caught:
+        shop.callers("open_store", in_="repos/one/callers")
+
+    assert caught.value.code == "not_found"
+    assert "is not defined in repos/one/callers but in repos/one/shop/store.py:11" in caught.value.message
+
+
 def test_a_repository_may_have_a_name_that_begins_with_a_dot(graph_home: Path) -> None:
     first = Repository(graph_home, ".config").put({"a.py": "def a(): pass\n"})
     Repository(graph_home, "two").put({"a.py": "def a(): pass\n"})

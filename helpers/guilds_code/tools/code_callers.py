@@ -33,6 +33,10 @@ def code_callers(call: Call, symbol: str, direction: str = "in", depth: int = 1,
 
     def read(graph: Graph) -> Result:
         found, count = _named(graph, chosen, symbol, within)
+        if not found and within:
+            elsewhere, _ = _named(graph, chosen, symbol, "")
+            if elsewhere:
+                raise _elsewhere(chosen, symbol, elsewhere[0])
         if not found:
             near = ", ".join(nearest(graph, symbol))
             advice = f"near names: {near}" if near else "use code_find or code_search to look for it"
@@ -50,6 +54,12 @@ def code_callers(call: Call, symbol: str, direction: str = "in", depth: int = 1,
         return Result(text, graph.meta(answer.hits), cuts)
 
     return read_graph(chosen.root, chosen.home, read)
+
+
+def _elsewhere(chosen: Chosen, wanted: str, symbol: Symbol) -> ToolError:
+    where, place = chosen.shown(chosen.within), f"{chosen.shown(symbol.path)}:{symbol.line}"
+    advice = "`in` narrows where a symbol is defined, not where it is referenced; leave it out"
+    return ToolError("not_found", f"{quoted(wanted)} is not defined in {where} but in {place}: {advice}.")
 
 
 class _Answer:
@@ -93,13 +103,14 @@ class _Answer:
         if self.incoming:
             rows = self.graph.connection.execute(
                 "select source, relation, lines from edge where target = ?", (symbol.id,)
-            )
+            ).fetchall()
+            rows += self.imports_from(symbol) if symbol.type == "file" else []
         else:  # what stands inside a symbol references for it
             rows = self.graph.connection.execute(
                 "select e.target, e.relation, e.lines from edge e join symbol s on s.id = e.source where s.file = ?"
                 " and s.start >= ? and s.end <= ? and (s.id = ? or s.type <> 'file')",
                 (symbol.file, symbol.start, symbol.end, symbol.id),
-            )
+            ).fetchall()
         found: dict[int, dict[str, list[int]]] = {}
         for number, relation, lines in rows:
             kept = found.setdefault(number, {}).setdefault(RELATIONS[relation], [])
@@ -118,6 +129,14 @@ class _Answer:
                 result.append((other, relations))
         result.sort(key=lambda one: (_ORDER.index(one[1][0][0]), one[0].path, one[1][0][1][0], one[0].start, one[0].id))
         return result
+
+    def imports_from(self, file: Symbol) -> list[tuple[int, int, str]]:
+        """What other files import of a file's symbols."""
+        return self.graph.connection.execute(
+            "select e.source, e.relation, e.lines from symbol t join edge e on e.target = t.id"
+            " join symbol s on s.id = e.source where t.file = ? and t.id <> ? and e.relation = ? and s.file <> t.file",
+            (file.file, file.id, RELATIONS.index("imports")),
+        ).fetchall()
 
     def known(self, numbers: dict[int, dict[str, list[int]]]) -> list[Symbol]:
         ids = sorted(numbers)

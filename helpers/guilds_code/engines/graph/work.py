@@ -33,8 +33,8 @@ MINIFIED_FROM_BYTES = 5_000
 RECURSION_LIMIT = 20_000
 """Enough for any written code; what is nested deeper is skipped and said. Calls between Python functions take no
 C stack since 3.11."""
-PARALLEL_FROM_BYTES = 300_000
-"""Files of this size together take a parser a tenth of a second; another process pays from there on."""
+PARALLEL_FROM_BYTES = 800_000
+"""Files of this size together take half a second; from there on another process pays, which loads grammars anew."""
 PARALLEL_FROM_FILES = 150
 """From here on the start of an interpreter (0.1 s) pays."""
 FILE_CPU_SECONDS = 20.0
