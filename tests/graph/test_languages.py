@@ -813,3 +813,140 @@ def test_go_a_type_inside_a_function_has_none_of_the_methods_of_the_packages(rep
 
     assert repository.calls() == {("a.two", "a.S.Lock")}
     assert ("a.one.S", "a.L") not in repository.related("implements")
+
+
+def test_java_patterns_bind_typed_names(repository: Repository) -> None:
+    repository.put(
+        {
+            "A.java": (
+                "class A {\n"
+                "  void rule(Object o) { switch (o) { case B b when b.ok() -> b.run(); default -> {} } }\n"
+                "  void group(Object o) { switch (o) { case B b: b.run(); break; default: } }\n"
+                "  void record(Object o) { if (o instanceof R(B x)) x.run(); }\n"
+                "  void nested(Object o) { switch (o) { case Q(R(var x), B y) -> x.run(); default -> {} } }\n"
+                "  void chain(Object o) { if (o instanceof C c) c.go(); else if (o instanceof B c) c.run(); }\n"
+                "  void denied(Object o) { if (!(o instanceof B b)) return; b.run(); }\n}\n"
+                "class B { void run() {} boolean ok() { return true; } }\nclass C { void go() {} void run() {} }\n"
+                "record R(B b) {}\nrecord Q(R r, B b) {}\n"
+            )
+        }
+    )
+
+    calls = repository.calls()
+
+    assert ("A.A.rule", "A.B.ok") in calls
+    assert {source for source, target in calls if target == "A.B.run"} == {
+        f"A.A.{name}" for name in ("rule", "group", "record", "nested", "chain", "denied")
+    }
+    assert ("A.A.chain", "A.C.run") not in calls
+
+
+def test_java_a_qualified_this_or_super_is_the_outer_objects(repository: Repository) -> None:
+    repository.put(
+        {
+            "A.java": (
+                "class P { void f() {} }\n"
+                "class A extends P { void f() {}\n"
+                "  class In { void one() { A.this.f(); } void two() { A.super.f(); } }\n}\n"
+                "interface I { default void d() {} }\nclass K implements I { void three() { I.super.d(); } }\n"
+            )
+        }
+    )
+
+    assert repository.calls() == {("A.A.In.one", "A.A.f"), ("A.A.In.two", "A.P.f"), ("A.K.three", "A.I.d")}
+
+
+def test_rust_the_manifest_says_what_a_crate_is_and_is_called(repository: Repository) -> None:
+    repository.put(
+        {
+            "Cargo.toml": '[workspace]\nmembers = ["a", "b", "c"]\n',
+            "a/Cargo.toml": '[package]\nname = "core-lib"\n[lib]\nname = "corex"\npath = "src/root.rs"\n',
+            "a/src/root.rs": "mod m;\npub fn top() {}\n",
+            "a/src/m.rs": "fn up() { crate::top(); super::top() }\n",
+            "b/Cargo.toml": '[package]\nname = "b"\n[dependencies]\nmine = { package = "core-lib", path = "../a" }\n',
+            "b/src/lib.rs": "fn renamed() { mine::top() }\n",
+            "c/Cargo.toml": '[package]\nname = "c"\n[dependencies]\ncore-lib = { path = "../a" }\n',
+            "c/src/lib.rs": "fn named() { corex::top() }\nfn other() { mine::top() }\n",
+        }
+    )
+
+    assert repository.calls() == {("m.up", "root.top"), ("lib.renamed", "root.top"), ("lib.named", "root.top")}
+
+
+def test_rust_a_path_attribute_says_where_a_module_is(repository: Repository) -> None:
+    repository.put(
+        {
+            "Cargo.toml": '[package]\nname = "a"\n',
+            "src/lib.rs": '#[path = "odd.rs"]\n/// doc\n#[cfg(unix)]\nmod o;\npub fn top() { o::f() }\n',
+            "src/odd.rs": "pub fn f() {}\n",
+        }
+    )
+
+    assert repository.calls() == {("lib.top", "odd.f")}
+
+
+def test_rust_tuples_aliases_and_derefs_are_followed(repository: Repository) -> None:
+    repository.put(
+        {
+            "Cargo.toml": '[package]\nname = "a"\n',
+            "src/lib.rs": (
+                "pub struct R;\nimpl R { pub fn new() -> Self { R } pub fn go(&self) {} pub fn clone(&self) {} }\n"
+                "pub struct S;\nimpl S { pub fn go(&self) {} }\ntype Alias = R;\npub struct W(R);\n"
+                "impl std::ops::Deref for W { type Target = R; fn deref(&self) -> &Self::Target { &self.0 } }\n"
+                "fn pair() { let (a, b) = (1, R::new()); b.go() }\nfn place(t: (S, R)) { t.1.go() }\n"
+                "fn alias() { Alias::new().go() }\nfn deref(w: &W) { w.go(); w.clone() }\n"
+            ),
+        }
+    )
+
+    calls = repository.calls()
+
+    assert {source for source, target in calls if target == "lib.R.go"} == {
+        "lib.pair", "lib.place", "lib.alias", "lib.deref"
+    }  # fmt: skip
+    assert ("lib.alias", "lib.R.new") in calls
+    assert ("lib.deref", "lib.R.clone") not in calls
+    assert ("lib.place", "lib.S.go") not in calls
+
+
+def test_rust_a_type_as_a_trait_has_what_it_implements_of_it(repository: Repository) -> None:
+    repository.put(
+        {
+            "Cargo.toml": '[package]\nname = "a"\n',
+            "src/lib.rs": (
+                "pub struct R;\npub trait T { fn st(); fn df() {} }\nimpl T for R { fn st() {} }\n"
+                "fn one<H: T>() { <H as T>::st() }\nfn two() { <R as T>::st(); <R as T>::df() }\n"
+            ),
+        }
+    )
+
+    assert repository.calls() == {("lib.one", "lib.T.st"), ("lib.two", "lib.R.st"), ("lib.two", "lib.T.df")}
+
+
+def test_c_a_function_declared_inside_another_is_the_one_with_external_linkage(repository: Repository) -> None:
+    repository.put(
+        {
+            "a.c": (
+                "int x(void) { extern int up(void); return up(); }\nint y(void) { int priv(void); return priv(); }\n"
+                "int z(void) { int own(void); return own(); }\nstatic int own(void) { return 1; }\n"
+            ),
+            "b.c": "int up(void) { return 2; }\nstatic int priv(void) { return 2; }\n",
+        }
+    )
+
+    assert repository.calls() == {("a.x", "b.up"), ("a.z", "a.own")}
+
+
+def test_c_a_body_whose_braces_a_condition_splits_is_still_its_functions(repository: Repository) -> None:
+    repository.put(
+        {
+            "a.c": (
+                "int f(void) { return 1; }\nint main(void)\n{\n    int x = f();\n#ifdef A\n    if (f()) {\n#else\n"
+                "    if (f() > 1) {\n#endif\n        f();\n    }\n    return f();\n}\nint after(void) { return main(); }\n"
+            )
+        }
+    )
+
+    edges = {(source, target, lines) for _, source, _, _, target, _, lines in repository.edges()}
+
+    assert edges == {("a.main", "a.f", (4, 6, 8, 10, 12)), ("a.after", "a.main", (14,))}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 
-from guilds_code.engines.graph.facts import FLAGS, HOME, KIND, SCOPE, TYPE
+from guilds_code.engines.graph.facts import END, FLAGS, HOME, KIND, SCOPE, TYPE
 from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, parser
 from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, VARIABLES, Resolver
 
@@ -27,6 +27,10 @@ _SILENT = frozenset(
      "false", "null", "break_statement", "continue_statement", "goto_statement", "preproc_arg", "field_identifier",
      "statement_identifier", "storage_class_specifier", "type_qualifier", "sized_type_specifier")
 )  # fmt: skip
+_STATEMENTS = frozenset(
+    ("expression_statement", "if_statement", "else_clause", "for_statement", "while_statement", "do_statement",
+     "switch_statement", "case_statement", "return_statement", "labeled_statement", "compound_statement")
+)  # fmt: skip
 _BLOCKS = frozenset(("compound_statement", "for_statement"))
 INCLUDED_MAX = 400
 """Files that one file's includes are followed into."""
@@ -35,12 +39,48 @@ INCLUDED_MAX = 400
 def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
     """The facts of one file."""
     walk = _C(source)
-    walk.visit_all(parser("tree_sitter_c").parse(source).root_node, 0)
+    walk.items(parser("tree_sitter_c").parse(source).root_node)
     walk.drop_local_references()
     return walk.facts
 
 
 class _C(Walk):
+    def __init__(self, source: bytes) -> None:
+        super().__init__(source)
+        self.begun = -1
+        """The function that begins before what is walked at file scope."""
+
+    def items(self, node: Node) -> None:
+        """Walk what stands at file scope. Where a condition splits a function's braces, its head is left in an error,
+        and its statements stand there too."""
+        inside = False
+        for child in node.named_children:
+            kind = child.type
+            if kind == "ERROR":
+                self.items(child)
+            elif node.type == "ERROR" and kind in ("function_declarator", "pointer_declarator"):
+                function, named = self.function_declarator(child)
+                if function is not None and named is not None:
+                    self.begun = self.function_def(child, named, child.prev_named_sibling, child, ())
+                    inside = True
+                    self.parameters(function, self.facts.defs[self.begun][SCOPE])
+            elif kind == "function_definition":
+                inside = False
+                self.visit(child, 0)
+            elif self.begun >= 0 and (inside or kind in _STATEMENTS):
+                self.left_over(child)
+            else:
+                self.visit(child, 0)
+
+    def left_over(self, node: Node) -> None:
+        """Walk a part of the function that begins before, which so reaches to its end."""
+        definition = self.facts.defs[self.begun]
+        end = max(definition[END], node.end_point[0] + 1)
+        self.facts.defs[self.begun] = (*definition[:END], end, *definition[END + 1 :])
+        around, self.current = self.current, self.begun
+        self.visit(node, definition[SCOPE])
+        self.current = around
+
     def visit(self, node: Node, scope: int) -> None:
         """Walk a node."""
         kind = node.type
@@ -78,7 +118,7 @@ class _C(Walk):
         if function is None or named is None:
             self.visit_all(node, scope)
             return
-        number = self.function_def(node, named, written, body, ())
+        number = self.begun = self.function_def(node, named, written, body, ())
         inner = self.facts.defs[number][SCOPE]
         around, self.current = self.current, number
         if written is not None:
@@ -147,6 +187,8 @@ class _C(Walk):
             if function is not None and named is not None:
                 if self.facts.scopes[scope][2] == "m":
                     self.function_def(node, named, written, None, ("prototype",))
+                else:
+                    self.bind(scope, self.text(named), ("linked",))
                 self.visit_all(function, scope)
                 continue
             named, pointer = self.declared(declarator)
@@ -345,7 +387,7 @@ class _C(Walk):
                 scope = ref[1]
                 while scope > 0 and ref[3][1] not in self.facts.names[scope]:
                     scope = self.facts.scopes[scope][0]
-                if scope > 0:
+                if scope > 0 and self.facts.names[scope][ref[3][1]][0] != ("linked",):
                     continue
             kept.append(ref)
         self.facts.refs = kept
@@ -447,17 +489,17 @@ class Semantics(Resolver):
 
     def linked(self, path: str, name: str, found: list[tuple[str, int]]) -> list[tuple[str, int]]:
         """The definition with external linkage that a declaration stands for, the nearest one first."""
-        if all("static" in self.facts(p).defs[n][FLAGS] for p, n in found):
+        if found and all("static" in self.facts(p).defs[n][FLAGS] for p, n in found):
             return []
         self.keys.add(f"name:{name}")
-        kinds = {self.facts(p).defs[n][KIND] for p, n in found}
+        kinds = {self.facts(p).defs[n][KIND] for p, n in found} or {"function"}
         places = []
         for place in self.named(name):
             definition = self.facts(place[0]).defs[place[1]]
             linked = definition[KIND] in kinds and definition[HOME] == 0 and "static" not in definition[FLAGS]
             if linked and not self.is_declaration(place):
                 places.append(place)
-        near = posixpath.dirname(found[0][0]).split("/")
+        near = posixpath.dirname(found[0][0] if found else path).split("/")
         places.sort(key=lambda p: (-_common(near, p[0].split("/")), p[0] != path, p))
         return places
 
@@ -471,6 +513,12 @@ class Semantics(Resolver):
             kind = definition[TYPE]
             return ("var", path, number, self.instance(path, definition[HOME], kind) if kind is not None else UNKNOWN)
         return super().defined(path, number)
+
+    def binding(self, path: str, scope: int, name: str, binding: Binding) -> Value | None:
+        if binding[0] == "linked":  # a function that is declared inside another
+            places = [] if (value := self.beyond(path, 0, name)) is not None else self.linked(path, name, [])
+            return value or (self.defined(*places[0]) if places else EXTERNAL)
+        return super().binding(path, scope, name, binding)
 
     def bound(self, path: str, scope: int, name: str, bindings: list[Binding]) -> Value | None:
         if bindings[0][0] == "d":

@@ -270,10 +270,43 @@ class _Java(Walk):
             self.visit_type(written, scope)
         if named is not None:
             self.bind(scope, self.text(named), ("t", kind) if kind else ("?",))
-        left = node.child_by_field_name("left")
-        for part in (value, left):
+        for part in (value, node.child_by_field_name("left"), node.child_by_field_name("pattern")):
             if part is not None:
                 self.visit(part, scope)
+
+    def type_pattern(self, node: Node, scope: int, given: Any = None) -> None:
+        """`Type name`, at the end of a pattern or as a part of a record's; `given` is what `var` stands for."""
+        parts = [c for c in node.named_children if c.type != "modifiers"]
+        if len(parts) < 2 or parts[-1].type != "identifier":
+            return
+        kind = self.kind(parts[0])
+        if kind == ("n", "var"):
+            kind = given
+        else:
+            self.visit_type(parts[0], scope)
+        self.bind(scope, self.text(parts[-1]), ("t", kind) if kind is not None else ("?",))
+
+    def record_pattern(self, node: Node, scope: int) -> None:
+        named = node.named_children[0]
+        record = self.kind(named)
+        if record is not None:
+            self.refer(scope, named.start_point[0] + 1, ("ty", record[1] if record[0] == "G" else record), "uses")
+        body = next((c for c in node.named_children if c.type == "record_pattern_body"), None)
+        for position, child in enumerate(body.named_children if body is not None else ()):
+            if child.type == "record_pattern_component" and record is not None:
+                self.type_pattern(child, scope, ("Q", ("component", record, position)))
+            else:
+                self.visit(child, scope)
+
+    def if_statement(self, node: Node, scope: int) -> None:
+        """What a condition binds holds in its branch, and after the statement where the condition denies it."""
+        condition, other = node.child_by_field_name("condition"), node.child_by_field_name("alternative")
+        inner = scope
+        if condition is not None:
+            denied = b"!" in self.source[condition.start_byte : condition.end_byte].replace(b"!=", b"")
+            inner = scope if denied else self.open_scope(scope, self.owner(scope), "b")
+        for child in node.named_children:
+            self.visit(child, scope if other is not None and child.id == other.id else inner)
 
     def for_each(self, node: Node, scope: int) -> None:
         inner = self.open_scope(scope, self.owner(scope), "b")
@@ -338,6 +371,8 @@ class _Java(Walk):
         if owner is None:
             return ("n", name)
         inner = self.expression(owner, depth + 1)
+        if inner is not None and any(child.type == "super" for child in node.children):
+            inner = ("above", inner)  # `Outer.super.method()`, `Interface.super.method()`
         return ("a", inner, name) if inner else None
 
     def new(self, node: Node, scope: int) -> None:
@@ -411,6 +446,8 @@ class _Java(Walk):
                 self.expression(node.child_by_field_name("object"), depth + 1),
                 node.child_by_field_name("field"),
             )
+            if inner is not None and named is not None and named.type == "this":  # `Outer.this`
+                return ("t", inner) if inner[0] in "na" else None
             return ("a", inner, self.text(named)) if inner and named is not None else None
         if kind == "scoped_identifier":
             inner, named = (
@@ -527,8 +564,9 @@ _VISIT = {
     "resource": _Java.named_type,
     "catch_formal_parameter": _Java.named_type,
     "instanceof_expression": _Java.named_type,
-    "record_pattern_component": _Java.named_type,
-    "type_pattern": _Java.named_type,
+    "record_pattern": _Java.record_pattern,
+    "type_pattern": _Java.type_pattern,
+    "if_statement": _Java.if_statement,
     "enhanced_for_statement": _Java.for_each,
     "block": _Java.block,
     "for_statement": _Java.block,
@@ -673,10 +711,26 @@ class Semantics(Resolver):
         if expression[0] == "ty":
             kind = expression[1]
             return self.type_name(path, scope, kind[1]) if kind[0] == "n" else self.type_member(path, scope, kind)
+        if expression[0] == "component":
+            record = self.instance(path, scope, expression[1])
+            return self.component(record, expression[2]) if record is not None and record[0] == "inst" else None
+        if expression[0] == "above":
+            owner = plain(self.evaluate(path, scope, expression[1]))
+            if owner is None or owner[0] != "cls":
+                return owner
+            return owner if self.facts(owner[1]).defs[owner[2]][KIND] == "interface" else ("sup", *owner[1:3])
         if expression[0] == "s":
             around = self.class_around(path, scope)
             return ("sup", path, around) if around >= 0 else None
         return super()._evaluate(path, scope, expression)
+
+    def component(self, record: Value, position: int) -> Value | None:
+        """What a record's component at a position holds."""
+        facts = self.facts(record[1])
+        own = [n for n, d in enumerate(facts.defs) if d[PARENT] == record[2] and d[KIND] == "field"]
+        if facts.defs[record[2]][KIND] != "record" or position >= len(own):
+            return None
+        return self.substituted(plain(self.defined(record[1], own[position])), record)
 
     def type_member(self, path: str, scope: int, kind: Any) -> Value | None:
         inner = kind[1]

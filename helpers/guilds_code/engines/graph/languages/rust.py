@@ -7,7 +7,9 @@ derefs beyond references and the standard pointers are not followed.
 
 from __future__ import annotations
 
-from guilds_code.engines.graph.facts import FLAGS, HOME, KIND, NAME, SCOPE, TYPE
+import posixpath
+
+from guilds_code.engines.graph.facts import FLAGS, HOME, KIND, NAME, PARENT, SCOPE, TYPE
 from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, parser
 from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, Resolver, plain
 
@@ -46,6 +48,15 @@ _PER_ELEMENT = frozenset(
      "max_by_key", "min_by_key", "sort_by_key", "partition", "ok_or_else")
 )  # fmt: skip
 _KEEPING = frozenset(("clone", "as_ref", "as_mut", "to_owned", "borrow", "deref", "by_ref", "into", "as_deref"))
+_STANDARD_TRAITS = frozenset(
+    ("Deref", "DerefMut", "Clone", "Copy", "Debug", "Display", "Default", "Drop", "Eq", "PartialEq", "Ord",
+     "PartialOrd", "Hash", "From", "Send", "Sync")
+)  # fmt: skip
+_STANDARD_METHODS = frozenset(
+    ("clone", "clone_from", "fmt", "default", "drop", "eq", "ne", "cmp", "partial_cmp", "lt", "le", "gt", "ge", "max",
+     "min", "clamp", "hash", "from", "deref", "deref_mut", "to_string", "into")
+)  # fmt: skip
+"""What these traits give; such a method is the type's own, not that of what it stands for."""
 _STD = frozenset(("std", "core", "alloc"))
 
 _ROOTS = ("lib", "main", "mod")
@@ -122,7 +133,7 @@ class _Rust(Walk):
             return
         name = self.text(named)
         if body is None:
-            self.bind(scope, name, ("file", name))
+            self.bind(scope, name, ("file", name, self.path_attribute(node)))
             self.refer(scope, node.start_point[0] + 1, ("import", f"self::{name}", None), "imports")
             return
         number = self.define("module", name, node, scope, named=named, signature=f"mod {name}", opens="m",
@@ -132,6 +143,17 @@ class _Rust(Walk):
         around, self.current = self.current, number
         self.visit_all(body, inner)
         self.current = around
+
+    def path_attribute(self, node: Node) -> str:
+        """The file that `#[path = "…"]` names above a module."""
+        above = node.prev_sibling
+        while above is not None and above.type in ("attribute_item", "line_comment", "block_comment"):
+            held = above.named_children[0] if above.type == "attribute_item" and above.named_child_count else None
+            value = held.child_by_field_name("value") if held is not None else None
+            if held is not None and value is not None and self.text(held.named_children[0]) == "path":
+                return self.text(value).strip('"')
+            above = above.prev_sibling
+        return ""
 
     def type_(self, node: Node, scope: int) -> None:
         named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -247,6 +269,8 @@ class _Rust(Walk):
                 self.function(child, inner, number, name)
             else:
                 self.visit(child, inner)
+        for own, bound in [(n, b) for n, b in self.facts.names[inner].items() if b[0][0] == "d"]:
+            self.facts.names[0].setdefault(f"{name}.{own}", []).extend(bound)  # `Self::Target`
         self.current = -1
         while self.waiting and self.waiting[-1][0].id != node.id and self.waiting[-1][1] > inner:
             self.impl(*self.waiting.pop())
@@ -479,7 +503,7 @@ class _Rust(Walk):
         if node.type in ("identifier", "scoped_identifier"):
             self.refer(scope, line, self.expression(node), relation)
             path = node.child_by_field_name("path")
-            if path is not None and path.type in ("identifier", "scoped_identifier", "generic_type"):
+            if path is not None and path.type in ("identifier", "scoped_identifier", "generic_type", "bracketed_type"):
                 self.visit(path, scope)
         elif node.type == "field_expression":
             value = node.child_by_field_name("value")
@@ -559,6 +583,10 @@ class _Rust(Walk):
             return ("a", inner, self.text(named)) if inner and named is not None else None
         if kind in ("generic_type", "generic_function") and node.named_child_count:
             return self.expression(node.named_children[0], depth + 1)
+        if kind == "bracketed_type" and node.named_child_count:
+            return self.bracketed(node.named_children[0])
+        if kind == "tuple_expression":
+            return ("tup", *(self.expression(c, depth + 1) or ("ext",) for c in node.named_children))
         if kind == "field_expression":
             inner, field = (
                 self.expression(node.child_by_field_name("value"), depth + 1),
@@ -608,6 +636,14 @@ class _Rust(Walk):
         if kind == "else_clause" and node.named_child_count:
             return self.expression(node.named_children[0], depth + 1)
         return ("ext",) if kind in _SILENT else None
+
+    def bracketed(self, node: Node) -> Expression | None:
+        """`<Type>` or `<Type as Trait>` before a `::`."""
+        if node.type != "qualified_type":
+            kind = self.kind(node)
+            return ("as", kind, None) if kind else None
+        written, trait = node.child_by_field_name("type"), node.child_by_field_name("alias")
+        return ("as", self.kind(written), self.kind(trait))
 
     def kind(self, node: Node | None, depth: int = 0) -> Any:
         """The written type; references are what they refer to."""
@@ -707,22 +743,64 @@ class Semantics(Resolver):
 
     def prepare(self) -> None:
         self.crates: dict[str, str] = {}
-        """A crate's name → its root file."""
-        for path in self.listed:
-            folder, _, name = path.rpartition("/")
-            if name == "Cargo.toml":
-                crate = _crate_name(self.text(path) or "")
-                root = next(
-                    (r for r in (f"{folder}/src/lib.rs", f"{folder}/src/main.rs") if r.lstrip("/") in self.paths), ""
-                )
-                if crate and root:
-                    self.crates[crate.replace("-", "_")] = root.lstrip("/")
+        """A crate's name → its root file, there or not."""
+        self.packages_at: dict[str, tuple[str, frozenset[str]]] = {}
+        """A package's folder → the root that its manifest names for its library, and those of its programs."""
+        self.renamed: dict[str, dict[str, str]] = {}
+        """A package's folder → what it calls a dependency → that crate's name."""
+        manifests = [p.rpartition("/")[0] for p in self.listed if p.rpartition("/")[2] == "Cargo.toml"]
+        read = {
+            folder: _manifest(self.text(f"{folder}/Cargo.toml" if folder else "Cargo.toml")) for folder in manifests
+        }
+        libraries: dict[str, str] = {}
+        """A package's name → its library's."""
+        for folder, manifest in read.items():
+            package, library = _table(manifest, "package").get("name"), _table(manifest, "lib")
+            named, written = library.get("name", package), library.get("path")
+            root = posixpath.normpath(posixpath.join(folder, written)) if isinstance(written, str) else ""
+            programs = [_text(program, "path") for program in _tables(manifest.get("bin"))]
+            self.packages_at[folder] = root, frozenset(posixpath.normpath(posixpath.join(folder, p)) for p in programs)
+            if isinstance(package, str) and isinstance(named, str):
+                usual = [posixpath.join(folder, "src", name) for name in ("lib.rs", "main.rs")]
+                libraries[package] = named.replace("-", "_")
+                self.crates[libraries[package]] = root or next((r for r in usual if r in self.paths), usual[0])
+        shared = [found for manifest in read.values() for found in _renamed(_table(manifest, "workspace"))]
+        for folder, manifest in read.items():
+            own = {**dict(shared), **dict(_renamed(manifest))}
+            self.renamed[folder] = {alias: libraries[p] for alias, p in own.items() if p in libraries}
+
+    def crate(self, path: str, name: str) -> Value | None:
+        """The root of a crate, by the name that a file's package knows it under."""
+        package = self.package_of(path)
+        known = self.renamed.get(package, {}).get(name, name) if package is not None else name
+        root = self.crates.get(known)
+        if root is None:
+            return None
+        self.keys.add(root.rpartition("/")[2])
+        return ("mod", root) if root in self.paths else EXTERNAL
+
+    def package_of(self, path: str) -> str | None:
+        """The folder of the nearest Cargo.toml above a file."""
+        folder = path.rpartition("/")[0]
+        while folder not in self.packages_at:
+            if not folder:
+                return None
+            folder = folder.rpartition("/")[0]
+        return folder
 
     # modules
 
     def root_of(self, path: str) -> str:
         """The root file of the crate that a file is in."""
         self.keys.update(_ROOTS)
+        package = self.package_of(path)
+        root, programs = self.packages_at[package] if package is not None else ("", frozenset())
+        self.keys.add(root.rpartition("/")[2] or "lib.rs")
+        if path in programs or path.rpartition("/")[2] == "main.rs":
+            return path
+        around = root.rpartition("/")[0]
+        if root in self.paths and (not around or path.startswith(f"{around}/")):
+            return root
         folder = path.rpartition("/")[0]
         parts = path.split("/")
         if "src" in parts:
@@ -746,14 +824,20 @@ class Semantics(Resolver):
         above = folder.rpartition("/")[0] if name == "mod.rs" else folder
         holder = folder.rpartition("/")[2] if name != "mod.rs" else above.rpartition("/")[2]
         outer = above.rpartition("/")[0] if name == "mod.rs" else folder.rpartition("/")[0]
-        for candidate in (f"{above}/mod.rs", f"{above}/lib.rs", f"{above}/main.rs", f"{outer}/{holder}.rs"):
+        root = self.root_of(path)
+        own = root if root.rpartition("/")[0] == above else ""
+        for candidate in (f"{above}/mod.rs", own, f"{above}/lib.rs", f"{above}/main.rs", f"{outer}/{holder}.rs"):
             if candidate.lstrip("/") in self.paths and candidate.lstrip("/") != path:
                 return candidate.lstrip("/")
         return None
 
-    def submodule(self, path: str, name: str) -> str | None:
-        """The file of `mod name;`."""
+    def submodule(self, path: str, scope: int, name: str, written: str) -> str | None:
+        """The file of `mod name;`, which `#[path = "…"]` may have written."""
         folder, _, own = path.rpartition("/")
+        if written:
+            self.keys.add(written.rpartition("/")[2])
+            found = posixpath.normpath(posixpath.join(folder, written))
+            return found if found in self.paths and scope == 0 else None
         self.keys.add(name)
         stem = own.removesuffix(".rs")
         base = folder if stem in ("mod", "lib", "main") or path == self.root_of(path) else f"{folder}/{stem}"
@@ -783,8 +867,9 @@ class Semantics(Resolver):
         if part == "super":
             above = self.parent_of(path)
             return ("mod", above) if above else None
-        if part in self.crates:
-            return ("mod", self.crates[part])
+        crate = self.crate(path, part)
+        if crate is not None:
+            return crate
         if part in _STD:
             return EXTERNAL
         bindings = self.facts(path).names[0].get(part)
@@ -853,7 +938,7 @@ class Semantics(Resolver):
             scope = parent
         if name.endswith("!"):
             return self.macro(path, name)
-        return ("mod", self.crates[name]) if name in self.crates else None
+        return self.crate(path, name)
 
     def macro(self, path: str, name: str) -> Value | None:
         """A macro of the crate: textual scope reaches every module after it."""
@@ -875,7 +960,7 @@ class Semantics(Resolver):
         if tag == "tp":
             return ("par", path, *binding[1:])
         if tag == "file":
-            found = self.submodule(path, binding[1])
+            found = self.submodule(path, scope, *binding[1:])
             return ("mod", found) if found is not None else None
         if tag == "i":
             return self.used_from(path, scope, binding[1])
@@ -898,6 +983,12 @@ class Semantics(Resolver):
         if tag == "try":
             inner = plain(self.evaluate(path, scope, expression[1]))
             return inner[1] if inner is not None and inner[0] == "seq" else inner
+        if tag == "as":
+            made = self.instance(path, scope, expression[1])
+            if made is not None and made[0] == "inst":
+                return ("cls", *made[1:3])
+            made = self.instance(path, scope, expression[2])
+            return ("cls", *made[1:3]) if made is not None and made[0] == "inst" else EXTERNAL
         if tag == "field":
             return self.variant_field(path, scope, expression[1], expression[2])
         if tag == "n" and expression[1] == "Self":
@@ -950,9 +1041,34 @@ class Semantics(Resolver):
             return self.module_around(owner)
         if owner is not None and owner[0] == "scope":
             return self.scope_member(owner[1], owner[2], name)
+        if owner is not None and owner[0] == "cls":
+            definition = self.facts(owner[1]).defs[owner[2]]
+            if definition[KIND] == "type" and definition[TYPE] is not None:  # `Alias::new()`
+                meant = self.instance(owner[1], definition[HOME], definition[TYPE])
+                if meant is not None and meant[0] == "inst" and meant[1:3] != owner[1:3]:
+                    return self.member(("cls", *meant[1:3]), name)
         value = super().member(owner, name)
+        if value in (None, EXTERNAL) and owner is not None and owner[0] == "inst" and name not in _STANDARD_METHODS:
+            value = self.dereferenced(owner, name) or value
         if value is None and owner is not None and owner[0] == "inst" and name in _KEEPING:
             return ("fun", owner)
+        return value
+
+    def dereferenced(self, owner: Value, name: str) -> Value | None:
+        """A member of what a type with an `impl Deref` in its file stands for."""
+        foreign = set()
+        for kind, _, scope in self.facts(owner[1]).bases.get(owner[2], ()):
+            head = kind[1] if kind[0] == "G" else kind
+            base = self.base_class(owner[1], scope, kind)
+            if base is None or base[0] != "inst":
+                foreign.add(head[-1])
+        key = ("deref", *owner[1:3], name)
+        if "Deref" not in foreign or not foreign <= _STANDARD_TRAITS or key in self._active:
+            return None
+        self._active.add(key)
+        held = self.result(super().member(owner, "deref"))
+        value = self.member(held, name) if held is not None and held[0] == "inst" else None
+        self._active.discard(key)
         return value
 
     def module_around(self, module: Value) -> Value | None:
@@ -970,8 +1086,8 @@ class Semantics(Resolver):
         facts = self.facts(path)
         definition = facts.defs[number]
         own = facts.names[0].get(f"{definition[NAME]}.{name}")
-        if own and facts.defs[own[0][1]][2] == number:
-            return ("fn", path, own[0][1], None)
+        if own and facts.defs[own[0][1]][PARENT] == number:
+            return self.defined(path, own[0][1])
         bindings = facts.names[definition[SCOPE]].get(name)
         if bindings and bindings[0][0] != "tp":
             return self.bound(path, definition[SCOPE], name, bindings)
@@ -996,6 +1112,8 @@ class Semantics(Resolver):
         return super().result(function)
 
     def container_member(self, owner: Value, name: str) -> Value | None:
+        if owner[0] == "tup" and name.isdecimal():
+            return self.part(owner, int(name))
         if owner[0] == "seq":
             return ("fun", owner[1]) if name in _ELEMENT else ("fun", owner)
         if owner[0] == "map":
@@ -1023,13 +1141,38 @@ class Semantics(Resolver):
         return super().targets_of(value)
 
 
-def _crate_name(text: str) -> str:
-    """The package's name in a Cargo.toml."""
+def _manifest(text: str | None) -> dict[str, Any]:
+    """A Cargo.toml; an empty one where it can't be read."""
     from tomllib import TOMLDecodeError, loads
 
     try:
-        package = loads(text).get("package")
+        return loads(text or "")
     except (TOMLDecodeError, RecursionError):
-        return ""
-    name = package.get("name") if isinstance(package, dict) else None
-    return name if isinstance(name, str) else ""
+        return {}
+
+
+def _table(holder: dict[str, Any], key: str) -> dict[str, Any]:
+    found = holder.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _tables(found: Any) -> list[dict[str, Any]]:
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _text(table: dict[str, Any], key: str) -> str:
+    found = table.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _renamed(manifest: dict[str, Any]) -> list[tuple[str, str]]:
+    """(what a dependency is called, its package) of each that a manifest gives another name, or its library has one."""
+    holders = [manifest, *(t for t in _table(manifest, "target").values() if isinstance(t, dict))]
+    found = []
+    for holder in holders:
+        for section in ("dependencies", "dev-dependencies", "build-dependencies"):
+            for alias, given in _table(holder, section).items():
+                package = _text(given, "package") if isinstance(given, dict) else ""
+                if package:
+                    found.append((alias.replace("-", "_"), package))
+    return found
