@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
     from guilds_browser.calls import BrowserCall
     from guilds_browser.locate import Element
+    from guilds_browser.watch import Watch
 
 VALUE_MOST_CHARACTERS = 500
-
-WORD_SECONDS = 0.1
 
 _COVER = re.compile(r"(<[^\n]*?>)[^\n]* intercepts pointer events")
 _REASONS = (
@@ -34,31 +33,25 @@ _REASONS = (
 
 
 async def click(
-    call: BrowserCall, element: Element, button: Literal["left", "right", "middle"] = "left", *, double: bool = False
+    call: BrowserCall,
+    element: Element,
+    watch: Watch,
+    button: Literal["left", "right", "middle"] = "left",
+    *,
+    double: bool = False,
 ) -> None:
     """Click an element that is ready, or its label where that lies over it, at most 5 s. Raises PlaywrightError.
 
-    What the click leads to is not waited for, since the call's watch does that; only for word of it.
+    A page that the click leads to is not waited for here, as Playwright would.
     """
     via = element.state.get("via")
     handle = await element.handle(call, via["number"] if via else 0)
     place: Any = {"position": {"x": via["x"], "y": via["y"]}, "force": via["force"]} if via else {}
-    try:
-        async with asyncio.timeout(STEP_SECONDS + 1):
-            await handle.click(
-                button=button,
-                click_count=2 if double else 1,
-                timeout=1000 * STEP_SECONDS,
-                no_wait_after=True,
-                **place,
-            )
-    finally:
-        dispose(handle)
-    try:
-        async with asyncio.timeout(WORD_SECONDS):
-            await call.tab.session.send("Page.enable")  # answered behind what the page's handlers have asked for
-    except TimeoutError:  # a page that waits for the next one answers nothing
-        pass
+    clicking = asyncio.ensure_future(
+        handle.click(button=button, click_count=2 if double else 1, timeout=1000 * STEP_SECONDS, **place)
+    )
+    clicking.add_done_callback(lambda _: dispose(handle))
+    await watch.during(clicking)
 
 
 async def explained(call: BrowserCall, element: Element, problem: PlaywrightError) -> Exception:
@@ -70,7 +63,10 @@ async def explained(call: BrowserCall, element: Element, problem: PlaywrightErro
         return ToolError(
             "not_found", f"{element.label} went away while {call.tool} waited for it; take a browser_snapshot."
         )
-    if cover := _COVER.search(text):
+    cover = _COVER.search(text)
+    if cover and cover[1].startswith(("<html", "<body")):
+        return ToolError("conflict", f"{element.label} is not where it was as it would be clicked: it moves.")
+    if cover:
         return ToolError("conflict", f"{element.label} is covered by {await _named(call, element, cover[1])}.")
     for sign, reason in _REASONS:
         if sign in text:

@@ -937,7 +937,8 @@ const normalised = (el, value) => {
     for (const name of ['min', 'max', 'step', 'multiple']) if (ask(el, 'hasAttribute', name)) probe.setAttribute(name, ask(el, 'getAttribute', name))
     probe.type = el.type
   }
-  probe.value = el.type === 'number' ? value.trim() : value
+  // As a paste does: a line break is a space in a single line.
+  probe.value = el.type === 'number' ? value.trim() : tagOf(el) === 'input' ? value.replace(/\r\n?|\n/g, ' ') : value
   return el.maxLength >= 0 && !SET_WHOLE.has(el.type) ? probe.value.slice(0, el.maxLength) : probe.value
 }
 
@@ -966,9 +967,14 @@ const focusNow = () => {
 
 const changed = (el) => { for (const kind of ['input', 'change']) ask(el, 'dispatchEvent', new Event(kind, {bubbles: true, composed: kind === 'input'})) }
 
+/* Whether the page lets such an input through. For a command Chrome does not ask it by itself, as it does for keys. */
+const allowed = (el, inputType, data = null) => ask(el, 'dispatchEvent',
+  new InputEvent('beforeinput', {inputType, data, bubbles: true, cancelable: true, composed: true})) && holdsFocus(el)
+
 /* Put text in place of what is selected, as keys would. Lines are put in one by one by the browser, each slower than
    the one before; where that would take long, all but the last character is set at once. */
 const enter = (el, text) => {
+  if (!allowed(el, 'insertText', text)) return
   if (el.selectionStart !== null && (text.length > TYPED_AT_ONCE_MOST || text.includes('\n'))) {
     const last = text.match(/.$/su)[0]
     el.setRangeText(text.slice(0, -last.length), el.selectionStart, el.selectionEnd, 'end')
@@ -984,7 +990,7 @@ const replaceValue = (number, value, next, limit) => {
   const el = elementOf(number)
   if (!el) return {gone: true}
   const wanted = normalised(el, value)
-  const odd = el.type === 'color' ? !/^#[0-9a-f]{6}$/i.test(value) : el.type === 'range' ? !Number.isFinite(+value) : wanted === '' && (SET_WHOLE.has(el.type) || el.type === 'number')
+  const odd = el.type === 'color' ? !CSS.supports('color', value) : el.type === 'range' ? !Number.isFinite(+value) : wanted === '' && (SET_WHOLE.has(el.type) || el.type === 'number')
   if (odd && value !== '') return {malformed: true}
   el.focus()
   if (SET_WHOLE.has(el.type)) {
@@ -995,7 +1001,7 @@ const replaceValue = (number, value, next, limit) => {
   if (!holdsFocus(el)) return {refused: focusNow(), next: kept.next}
   el.select()
   if (wanted) enter(el, wanted)
-  else document.execCommand('delete')
+  else if (allowed(el, 'deleteContentBackward')) document.execCommand('delete')
   return {wanted}
 }
 

@@ -8,6 +8,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from guilds_browser.devtools import BLANK
 from guilds_browser.page_text import shown, shown_url
+from guilds_browser.tab import STEP_SECONDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +57,18 @@ class Watch:
     async def __aexit__(self, *_: object) -> None:
         for name, handler in self._handlers:
             self._tab.session.remove_listener(name, handler)
+
+    async def during(self, act: asyncio.Future[None]) -> None:
+        """Wait until an act has ended, or has begun a navigation; it may end later then. Raises as the act does, and
+        TimeoutError.
+        """
+        act.add_done_callback(lambda done: done.cancelled() or done.exception())
+        act.add_done_callback(lambda _: self._changed.set())
+        await self._wait(STEP_SECONDS + 1, lambda: act.done() or self._started)
+        if act.done():
+            act.result()
+        elif not self._started:
+            raise TimeoutError
 
     async def settle(self, *, seconds: float = WATCH_SECONDS, expects_download: bool = False) -> None:
         """Wait for what the act caused: at most `seconds` for it to show, and then until it is done.

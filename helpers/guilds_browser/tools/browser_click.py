@@ -26,7 +26,7 @@ async def browser_click(
     async with call.watch() as watch:
         call.begin()
         try:
-            await click(call, element, button, double=double)
+            await click(call, element, watch, button, double=double)
         except PlaywrightError as problem:
             if not await watch.accounts_for(problem):
                 raise await explained(call, element, problem) from problem

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from guilds_browser.calls import BrowserCall
     from guilds_browser.locate import Element
+    from guilds_browser.watch import Watch
 
 FILL_WATCH_SECONDS = 0.025
 """What a page does to a value it does at once, or in a timer of some milliseconds."""
@@ -36,6 +37,7 @@ EXAMPLES = {
     "month": "2024-02",
     "week": "2024-W09",
     "number": "2.5",
+    "range": "5",
 }
 
 
@@ -55,7 +57,7 @@ async def browser_fill(call: BrowserCall, target: str, value: str) -> str:
         call.begin()
         try:
             async with asyncio.timeout(STEP_SECONDS + 1):
-                await fill.act()
+                await fill.act(watch)
         except PlaywrightError as problem:
             if not await watch.accounts_for(problem):
                 raise await explained(call, element, problem) from problem
@@ -85,7 +87,7 @@ class _Fill:
         self.value = value
         self.wanted: Any = value
 
-    async def act(self) -> None:
+    async def act(self, watch: Watch) -> None:  # noqa: ARG002 (a checkbox is clicked, and needs it)
         """Do it. Raises PlaywrightError, DocumentGoneError, ToolError."""
         self.wanted = (await self.ask("replaceValue", self.value, *self.call.browser.refs(1)))["wanted"]
 
@@ -105,7 +107,7 @@ class _Fill:
 class _Rich(_Fill):
     """Editable content, whose editors listen for what comes before an input: Playwright sends that."""
 
-    async def act(self) -> None:
+    async def act(self, watch: Watch) -> None:  # noqa: ARG002 (a checkbox is clicked, and needs it)
         await self.ask("startTyping", True, *self.call.browser.refs(1))
         keyboard = self.call.tab.page.keyboard
         await (keyboard.insert_text(self.value) if self.value else keyboard.press("Delete"))
@@ -124,9 +126,9 @@ class _Checked(_Fill):
             raise invalid_argument("value", f"is false, but {element.label} is unchecked by choosing another one")
         super().__init__(call, element, value)
 
-    async def act(self) -> None:
+    async def act(self, watch: Watch) -> None:
         if self.element.state.get("checked", False) != (self.value == "true"):
-            await click(self.call, self.element)
+            await click(self.call, self.element, watch)
 
     def stuck(self, found: dict[str, Any]) -> bool:
         return bool(found.get("checked", False) == (self.value == "true"))
@@ -141,7 +143,7 @@ class _Options(_Fill):
         super().__init__(call, element, value)
         self.wanted = sorted(_option(element, options, each) for each in wanted if each or not several)
 
-    async def act(self) -> None:
+    async def act(self, watch: Watch) -> None:  # noqa: ARG002 (a checkbox is clicked, and needs it)
         await self.ask("choose", self.wanted)
 
 
@@ -162,7 +164,7 @@ class _Files(_Fill):
         if len(self._paths) > 1 and not element.state["multiple"]:
             raise invalid_argument("value", f"has {len(self._paths)} paths, but {element.label} takes one file")
 
-    async def act(self) -> None:
+    async def act(self, watch: Watch) -> None:  # noqa: ARG002 (a checkbox is clicked, and needs it)
         handle = await self.element.handle(self.call)
         try:
             await handle.set_input_files(self._paths, timeout=1000 * STEP_SECONDS)
