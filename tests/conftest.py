@@ -72,6 +72,8 @@ def _processes_of(home: AgentHome) -> list[int]:
         if name.isdecimal() and read(int(name)):
             try:
                 environment = Path(f"/proc/{name}/environ").read_bytes().split(b"\0")
+                if "GUILDS_BIN" in os.environ and Path(f"/proc/{name}/cmdline").read_bytes().endswith(b"\0--serve\0"):
+                    continue  # a session that the stand-ins keep
             except OSError:
                 continue
             if marker in environment or any(word.startswith(mine) for word in environment):

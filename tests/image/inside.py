@@ -32,6 +32,7 @@ from guilds_client import Completed, HelperClient, Sandbox, SandboxError, Sessio
 from tests.image.containers import AGENT, Container, container
 
 HELPERS = ("guilds-code", "guilds-browser", "guilds-script-run", "guilds-git-credential")
+WITH_SESSIONS = ("guilds-code", "guilds-browser")
 CALL_SECONDS = 120
 SESSIONS_MOST = 6
 STDIN, EXIT, STDOUT, STDERR = 0, 0, 1, 2
@@ -84,9 +85,9 @@ def main() -> int:
 
 
 async def _run(command: Sequence[str], *, by_session: bool) -> int:
-    folder = Path(tempfile.mkdtemp(prefix="guilds-inside-", dir="/var/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="g-", dir="/var/tmp"))  # short: tests look for paths in clipped messages
     folder.chmod(0o755)
-    shared = folder / "tmp"
+    shared = folder / "t"
     shared.mkdir()
     os.chown(shared, AGENT, AGENT)
     shared.chmod(0o1777)
@@ -255,10 +256,15 @@ class _With(Sandbox):
 
 
 def _request(argv: Sequence[str]) -> dict[str, Any] | None:
-    """The request in a command line that is one, with the ids by which a session answers."""
+    """The request in a command line that is one and can go by a session."""
     with contextlib.suppress(ValueError, IndexError):
         request = json.loads(base64.b64decode(argv[1], validate=True))
-        if len(argv) == 2 and isinstance(request, dict) and isinstance(request.get("run"), dict):
+        if (
+            len(argv) == 2
+            and argv[0] in WITH_SESSIONS
+            and isinstance(request, dict)
+            and isinstance(request.get("run"), dict)
+        ):
             return request
     return None
 

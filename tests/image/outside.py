@@ -5,6 +5,7 @@ OUTSIDE = {
         "test_the_helper_told_to_end_ends_the_command",
         "test_an_idle_worker_that_was_killed_is_replaced",
         "test_a_session_told_to_end_ends_what_is_under_way",
+        "test_a_helper_that_was_killed_leaves_no_run_in_the_way",
     ),
     "give the helper streams, signals or a umask of the caller's, which do not pass through an engine": (
         "test_signals_descriptors_and_session_are_fresh",
@@ -14,6 +15,11 @@ OUTSIDE = {
         "test_a_stdout_that_was_closed_gives_an_exit_status",
         "test_by_hand_a_full_stdout_is_an_error_in_words",
         "test_the_mode_of_a_new_file_goes_by_content_and_umask",
+    ),
+    "read the helper's stderr, which a session keeps": (
+        "test_nothing_but_the_envelope_reaches_stdout",
+        "test_one_entry_that_can_not_be_used_is_told_and_the_others_wired",
+        "test_a_token_file_that_can_not_be_used_does_not_stop_a_command",
     ),
     "measure or look into the helper's own process": ("test_get_imports_only_what_it_uses",),
     "name the helper by its path, which is another there": (
