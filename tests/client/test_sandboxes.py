@@ -108,7 +108,7 @@ async def test_callers_that_give_up_at_any_moment_leave_no_descriptor_open(kind:
     async with sandbox_of(kind, folder) as sandbox:
         await sandbox.exec(["true"], timeout=30)
         before = len(os.listdir("/proc/self/fd"))
-        for steps in range(24):
+        for steps in range(36):
             call = asyncio.create_task(sandbox.exec(["true"], timeout=30))
             for _ in range(steps % 12):
                 await asyncio.sleep(0)
@@ -117,7 +117,7 @@ async def test_callers_that_give_up_at_any_moment_leave_no_descriptor_open(kind:
         await asyncio.sleep(0.5)
         after = len(os.listdir("/proc/self/fd"))
 
-    assert after <= before + 3
+    assert after <= before + 10  # an engine's library keeps that many connections for the next call
 
 
 @asynchronous

@@ -81,7 +81,7 @@ class RemoteProcess(Process):
         try:
             return cls(await asyncio.shield(connecting))
         except asyncio.CancelledError:
-            connecting.add_done_callback(lambda done: done.exception() or done.result().close())
+            connecting.add_done_callback(lambda done: done.cancelled() or done.exception() or done.result().close())
             raise
 
     @property
