@@ -205,12 +205,12 @@ class Tab:
         it there: what a page does to its own world is of no effect.
         """
         there = await document.object_id(f"guilds.elementOf({number})")
-        context = self._engine_worlds.get((id(document.session), document.frame_id))
-        if there is None or context is None:
+        world = await self._engine_world(document)
+        if there is None or world is None:
             return None
         node = (await document.send("DOM.describeNode", objectId=there))["node"]
         across = await document.send(
-            "DOM.resolveNode", backendNodeId=node["backendNodeId"], executionContextId=context[1]
+            "DOM.resolveNode", backendNodeId=node["backendNodeId"], executionContextId=world[1]
         )
         key = os.urandom(12).hex()
         await document.send(
@@ -239,7 +239,7 @@ class Tab:
 
     async def release(self, document: Document, key: str) -> None:
         """Let go of what `keep` holds."""
-        if world := self._engine_worlds.get((id(document.session), document.frame_id)):
+        if world := await self._engine_world(document):
             await document.send("Runtime.evaluate", expression=f"delete globalThis[{key!r}]", uniqueContextId=world[0])
 
     async def adopt(self, document: Document, key: str, index: int, first: int, limit: int) -> dict[str, Any] | None:
@@ -248,7 +248,7 @@ class Tab:
 
         Raises DocumentGoneError, TimeoutError.
         """
-        world = self._engine_worlds.get((id(document.session), document.frame_id))
+        world = await self._engine_world(document)
         if world is None:
             return None
         answer = await document.send(
@@ -288,6 +288,13 @@ class Tab:
                     context = context or await self._context_number(document)
                     await self._bring_root(document, host, root["backendNodeId"], context)
         return context is not None
+
+    async def _engine_world(self, document: Document) -> tuple[str, int] | None:
+        """The unique id and the number of Playwright's own world of a document. Raises DocumentGoneError."""
+        key = id(document.session), document.frame_id
+        if key not in self._engine_worlds:  # it may have come later than ours
+            await self._find_world(document.session, document.frame_id)
+        return self._engine_worlds.get(key)
 
     async def mark_listeners(self, document: Document) -> None:
         """Tell the world which nodes listen for clicks; the page's own listeners are seen from outside alone.

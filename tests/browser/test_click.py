@@ -178,6 +178,13 @@ def test_what_takes_no_clicks_is_said_as_what_it_is(browser: AgentBrowser, targe
     assert said in refused_at_once(browser.click(target))
 
 
+def test_a_click_that_another_element_would_get_is_not_told_as_done(browser: AgentBrowser) -> None:
+    answer = browser.click(ref(browser.see("/covers.html"), "Swapped"))
+
+    assert answer.code in ("not_found", "conflict"), answer.body
+    assert browser.run("return hits") == []
+
+
 def test_the_areas_of_a_picture_are_links_that_can_be_clicked(browser: AgentBrowser) -> None:
     tree = browser.see("/covers.html")
 

@@ -127,6 +127,12 @@ def test_fill_says_what_the_page_takes_back_a_moment_later(
     assert answer.text.endswith(f"value {there}\nthe value did not stick: the page changed it")
 
 
+def test_an_input_that_the_page_vetoes_does_not_happen(browser: AgentBrowser) -> None:
+    answer = browser.fill(ref(browser.see("/moves.html"), "Vetoed"), "other")
+
+    assert answer.text.endswith('value "kept"\nthe value did not stick: the page changed it')
+
+
 def test_a_switch_that_turns_a_moment_later_is_set(browser: AgentBrowser) -> None:
     answer = browser.fill(ref(browser.see("/moves.html"), "Flip"), "true")
 
