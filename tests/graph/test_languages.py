@@ -942,7 +942,8 @@ def test_c_a_body_whose_braces_a_condition_splits_is_still_its_functions(reposit
         {
             "a.c": (
                 "int f(void) { return 1; }\nint main(void)\n{\n    int x = f();\n#ifdef A\n    if (f()) {\n#else\n"
-                "    if (f() > 1) {\n#endif\n        f();\n    }\n    return f();\n}\nint after(void) { return main(); }\n"
+                "    if (f() > 1) {\n#endif\n        f();\n    }\n    return f();\n}\n"
+                "int after(void) { return main(); }\n"
             )
         }
     )
@@ -950,3 +951,35 @@ def test_c_a_body_whose_braces_a_condition_splits_is_still_its_functions(reposit
     edges = {(source, target, lines) for _, source, _, _, target, _, lines in repository.edges()}
 
     assert edges == {("a.main", "a.f", (4, 6, 8, 10, 12)), ("a.after", "a.main", (14,))}
+
+
+def test_python_what_a_foreign_call_gives_is_unknown_and_what_a_built_in_gives_is_foreign(
+    repository: Repository,
+) -> None:
+    repository.put(
+        {
+            "m.py": (
+                "import ext\n\n\nclass R:\n    def send(self):\n        pass\n\n\n"
+                "def call():\n    made = ext.make()\n    made.send()\n\n\n"
+                "def item():\n    held = {}\n    held.get(1).send()\n\n\n"
+                "def module():\n    ext.send()\n\n\ndef new():\n    ext.Session().send()\n\n\n"
+                "def literal():\n    ''.join([]).send()\n\n\ndef built_in():\n    open('x').read().send()\n"
+            )
+        }
+    )
+
+    assert repository.calls() == set()
+    assert {edge[1] for edge in repository.edges() if edge[5] == "name_only"} == {"m.call", "m.item"}
+
+
+def test_typescript_what_a_foreign_call_gives_is_unknown(repository: Repository) -> None:
+    repository.put(
+        {
+            "m.ts": (
+                "import { make, S } from 'ext'\nclass R { send() {} }\nfunction call() { make().send() }\n"
+                "function made() { new S().send() }\nfunction literal() { 'x'.trim().send() }\n"
+            )
+        }
+    )
+
+    assert {edge[1] for edge in repository.edges() if edge[5] == "name_only"} == {"m.call"}

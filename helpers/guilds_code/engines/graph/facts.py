@@ -8,6 +8,7 @@ Expressions, the value side (what stands for an object at run time):
     ("n", name, n)         the same where its first n bindings no longer count
     ("a", e, name)         an attribute or member
     ("c", e)               the result of a call, or of `new`
+    ("c", e, given)        the same, with its first argument; then the type arguments that are written, if any
     ("i", e)  ("e", e)     what an index into `e` gives, what a loop over it gives
     ("k", e)               the key that a loop over `e` gives first
     ("x", e, n)            the n-th of several results
@@ -18,12 +19,14 @@ Expressions, the value side (what stands for an object at run time):
     ("t", type)            an instance of a type, as a cast or a composite literal says
     ("d", number)          a definition of this file
     ("seq", e) ("map", k, v) ("tup", e, ...) ("fun", e)    literals
-    ("ext",)               something that is surely none of the repository's
+    ("ext",)               something that is surely none of the repository's, as a literal is
+    ("ext", "container")   a container of we don't know what
 Types are written ("n", name), ("a", t, name), ("G", t, (arguments, ...)), ("S", t) sequence, ("M", k, v) map,
-("F", t) function that returns t, ("U", t, ...) one of these, ("T", t) the class itself, ("R", t, ...) several
-results, ("Y", t) what a generator yields, ("Q", e) the type of a value, ("self",).
-Bindings of a name in a scope: ("d", definition) ("v", expression) ("t", type) ("p", type, default, position)
-("i", module, name or None for the module itself) ("?",) bound to something unknown.
+("F", t) function that returns t, ("C", t) constructor, ("U", t, ...) one of these, ("T", t) the class itself,
+("R", t, ...) several results, ("Y", t) what a generator yields, ("Q", e) the type of a value, ("self",).
+Bindings of a name in a scope: ("d", definition) ("v", expression) ("v", expression, scope it stands in) ("t", type)
+("p", type, default, position) ("tp", definition, position, ...) type parameter ("i", module, name or None for the
+module itself) ("?",) bound to something unknown.
 """
 
 from __future__ import annotations

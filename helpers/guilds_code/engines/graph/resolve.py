@@ -8,7 +8,7 @@ Values are tuples: ("mod", path) ("pkg", key) ("cls", path, definition) ("inst",
 ("fn", path, definition, receiver) ("var", path, definition, value) ("seq", value) ("map", key, value)
 ("tup", (values)) ("fun", value) a callable giving it, ("gen", value) a generator of it, ("any", (values)),
 ("sup", path, definition) super, ("scope", path, scope) a namespace, ("par", path, definition, position) a type
-parameter, EXTERNAL and UNKNOWN. None: the expression leads nowhere that we know.
+parameter, EXTERNAL, LITERAL and UNKNOWN. None: the expression leads nowhere that we know.
 """
 
 from __future__ import annotations
@@ -27,8 +27,12 @@ if TYPE_CHECKING:
 
 EXTERNAL = ("ext",)
 """Surely none of the repository's."""
+LITERAL = ("lit",)
+"""The same, with all that its members and calls give: what a literal or a built-in function makes."""
 UNKNOWN = ("unk",)
 """Bound here, to something that can't be told."""
+NOTHING = (EXTERNAL, LITERAL, UNKNOWN)
+"""What leads to no definition."""
 SELF = ("selftype",)
 DEPTH_MAX = 80
 """Evaluations under way at once; deeper than any chain met in practice, and far from Python's own limit."""
@@ -251,7 +255,7 @@ class Resolver:
         if tag == "t":
             return self.instance(path, scope, expression[1])
         if tag == "ext":
-            return EXTERNAL
+            return EXTERNAL if expression[-1] == "container" else LITERAL
         if tag == "u":
             return self.join(self.evaluate(path, scope, part) for part in expression[1:])
         if tag == "tup":
@@ -268,6 +272,8 @@ class Resolver:
         if tag == "a":
             return self.attribute(inner, expression[2])
         if tag == "c":
+            if inner == EXTERNAL:
+                return self.foreign(expression[1])
             if inner is None or len(expression) == 2:
                 return self.result(inner)
             inner = self.chosen(path, scope, inner, expression[2])
@@ -278,7 +284,7 @@ class Resolver:
             return ("gen", inner)
         if tag == "y":
             return self.awaited(inner)
-        if inner is None or inner in (EXTERNAL, UNKNOWN):
+        if inner is None or inner in NOTHING:
             return inner
         if tag == "i":
             return self.each(inner, self.indexed)
@@ -301,7 +307,7 @@ class Resolver:
         return function(value)
 
     def join(self, values: Iterable[Value | None]) -> Value | None:
-        """One of several: the known ones; EXTERNAL or UNKNOWN when nothing better is among them."""
+        """One of several: the known ones, else what is least sure of those that lead nowhere."""
         known: list[Value] = []
         rest: Value | None = None
         for value in values:
@@ -309,8 +315,8 @@ class Resolver:
                 continue
             if value[0] == "any":
                 known.extend(part for part in value[1] if part not in known)
-            elif value in (EXTERNAL, UNKNOWN):
-                rest = EXTERNAL if EXTERNAL in (rest, value) else UNKNOWN
+            elif value in NOTHING:
+                rest = next(one for one in (EXTERNAL, UNKNOWN, LITERAL) if one in (rest, value))
             elif value not in known:
                 known.append(value)
         if not known:
@@ -463,8 +469,8 @@ class Resolver:
         if owner is None or owner == UNKNOWN:
             return None
         tag = owner[0]
-        if tag == "ext":
-            return EXTERNAL
+        if tag in ("ext", "lit"):
+            return owner
         if tag in ("inst", "cls"):
             value = self.class_member(owner[1], owner[2], name)
             return self.substituted(with_receiver(value, owner), owner) if value is not None else None
@@ -538,7 +544,7 @@ class Resolver:
         value = self.bound(path, scope, name, bindings) or UNKNOWN if bindings else None
         if value is None or value == UNKNOWN or value[0] == "var":
             fields = facts.fields.get(number, {}).get(name)
-            if fields and (value is None or value == UNKNOWN or value[3] in (None, UNKNOWN, EXTERNAL)):
+            if fields and (value is None or value == UNKNOWN or value[3] in (None, *NOTHING)):
                 held = self.join(self.binding(path, inner, name, b) or UNKNOWN for b, inner in fields)
                 return ("var", path, value[2], held) if value is not None and value[0] == "var" else held
         return value
@@ -604,7 +610,11 @@ class Resolver:
         if tag == "inst" and self.CALL:
             called = self.member(function, self.CALL)
             return self.result(called) if called is not None and called[0] in ("fn", "fun") else None
-        return EXTERNAL if tag == "ext" else None
+        return UNKNOWN if tag == "ext" else function if tag == "lit" else None
+
+    def foreign(self, function: Expression) -> Value:  # noqa: ARG002
+        """What calling something foreign gives: what it was given, of the repository, for all we know."""
+        return UNKNOWN
 
     def constructed(self, owner: Value) -> Value | None:
         """An instance of a class."""
@@ -712,7 +722,7 @@ class Resolver:
 
     def told(self, path: str, scope: int, kind: Any, value: Value | None, parameter: Value) -> Value | None:
         """What a type parameter stands for, where a value was given for something of the type `kind`."""
-        if kind is None or value is None or value in (EXTERNAL, UNKNOWN):
+        if kind is None or value is None or value in (EXTERNAL, UNKNOWN):  # a literal tells something
             return None
         tag, inner = kind[0], kind[1] if len(kind) > 1 else None
         if tag in ("n", "a"):

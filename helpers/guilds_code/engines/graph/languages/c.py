@@ -525,6 +525,10 @@ class Semantics(Resolver):
             return self.defined(path, bindings[0][1])
         return super().bound(path, scope, name, bindings)
 
+    def foreign(self, function: Expression) -> Value:  # noqa: ARG002
+        """What another module's function gives is a type of that module or those below it."""
+        return EXTERNAL
+
     def _instance(self, path: str, scope: int, kind: Any, depth: int) -> Value | None:
         if kind[0] == "d":
             return ("inst", path, kind[1], ())

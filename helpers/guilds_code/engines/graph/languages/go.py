@@ -801,6 +801,10 @@ class Semantics(Resolver):
     def parameter_bound(self, parameter: Value) -> Value | None:
         return self.instance(parameter[1], parameter[4], parameter[5]) if parameter[5] else None
 
+    def foreign(self, function: Expression) -> Value:  # noqa: ARG002
+        """What another module's function gives is a type of that module or those below it."""
+        return EXTERNAL
+
     def _evaluate(self, path: str, scope: int, expression: Expression) -> Value | None:
         if expression[0] == "ty":
             kind = expression[1]

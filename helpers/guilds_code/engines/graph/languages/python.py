@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from guilds_code.engines.graph.facts import FLAGS, HOME, KIND, NAME, PARENT, SCOPE, TYPE
 from guilds_code.engines.graph.languages.walk import DEPTH_MAX, DOC_MAX_CHARACTERS, Walk, parser
-from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, Resolver, plain
+from guilds_code.engines.graph.resolve import EXTERNAL, LITERAL, UNKNOWN, Resolver, plain
 from guilds_wire.errors import clip
 
 TYPE_CHECKING = False
@@ -32,6 +32,12 @@ _GENERATORS = frozenset(("Iterator", "Generator", "AsyncIterator", "AsyncGenerat
 _MAPS = frozenset(
     ("dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "DefaultDict", "OrderedDict", "ItemsView")
 )
+_BUILT_IN = frozenset(
+    ("str", "int", "float", "complex", "bool", "bytes", "bytearray", "memoryview", "range", "slice", "open", "len",
+     "repr", "ascii", "format", "chr", "ord", "hex", "oct", "bin", "hash", "id", "input", "print", "round",
+     "isinstance", "issubclass", "callable", "hasattr", "any", "all", "dir")
+)  # fmt: skip
+"""What these give is none of the repository's."""
 _LOCAL = frozenset(("p", "v", "?", "t", "tp"))
 """The forms of bindings whose names lead to no definition."""
 _METACLASS = "metaclass="
@@ -721,9 +727,9 @@ class _Python(Walk):
             return ("seq", element) if element else None
         if kind in ("tuple", "expression_list"):
             held = [self.expression(c, depth + 1) for c in node.named_children]
-            return ("tup", *(part or ("ext",) for part in held)) if any(held) else None
+            return ("tup", *held) if any(held) else None
         if kind in ("string", "concatenated_string", "integer", "float", "true", "false", "dictionary"):
-            return ("ext",)
+            return ("ext", "container") if kind == "dictionary" else ("ext",)
         return None
 
     def call_expression(self, node: Node, depth: int) -> Expression | None:
@@ -738,7 +744,7 @@ class _Python(Walk):
                 return ("s",)
             if name in _ELEMENT_FUNCTIONS and values:
                 inner = self.expression(values[0], depth + 1)
-                return ("seq", ("e", inner)) if inner else ("ext",)
+                return ("seq", ("e", inner)) if inner else ("ext", "container")
             if name in ("next", "max", "min") and values:
                 inner = self.expression(values[0], depth + 1)
                 return ("e", inner) if inner else None
@@ -1059,7 +1065,12 @@ class Semantics(Resolver):
         return self.submodule(key, name)
 
     def beyond(self, path: str, scope: int, name: str) -> Value | None:  # noqa: ARG002
-        return self.starred(path, name)
+        return self.starred(path, name) or (LITERAL if name in _BUILT_IN else None)
+
+    def foreign(self, function: Expression) -> Value:
+        """A class is called in capitals, and makes an instance of itself."""
+        named = function[1] if function[0] == "n" else function[2] if function[0] == "a" else ""
+        return EXTERNAL if named[:1].isupper() and not named.isupper() else UNKNOWN
 
     # type parameters
 
@@ -1214,7 +1225,7 @@ class Semantics(Resolver):
             return ("inst", path, owner, ())
         if binding[2] is not None:
             value = plain(self.evaluate(path, facts.scopes[scope][0], binding[2]))
-            if value is not None and value != EXTERNAL:
+            if value is not None and value not in (EXTERNAL, LITERAL):
                 return value
         if definition[NAME].startswith("test") or "fixture" in flags:
             return self.fixture(path, number, name) or UNKNOWN

@@ -1,8 +1,8 @@
 """Rust: facts of a file, and what its paths, methods and types mean.
 
 Follows the Rust reference: modules and paths (6.1, 12.1), implementations (6.13), `use` declarations (6.4). Method
-look-up takes the implementations of a type and the traits it is written to implement; generic inference and
-derefs beyond references and the standard pointers are not followed.
+look-up takes the implementations of a type, the traits it is written to implement, and what it derefs to by an
+`impl` of its own file; generic inference is not followed.
 """
 
 from __future__ import annotations
@@ -586,7 +586,7 @@ class _Rust(Walk):
         if kind == "bracketed_type" and node.named_child_count:
             return self.bracketed(node.named_children[0])
         if kind == "tuple_expression":
-            return ("tup", *(self.expression(c, depth + 1) or ("ext",) for c in node.named_children))
+            return ("tup", *(self.expression(c, depth + 1) for c in node.named_children))
         if kind == "field_expression":
             inner, field = (
                 self.expression(node.child_by_field_name("value"), depth + 1),

@@ -11,6 +11,7 @@ from guilds_code.engines.graph.languages.modules import Modules
 from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, parser
 from guilds_code.engines.graph.resolve import (
     EXTERNAL,
+    NOTHING,
     UNKNOWN,
     VARIABLES,
     Resolver,
@@ -958,7 +959,7 @@ class _TypeScript(Walk):
             return ("i", owner) if owner else None
         if kind == "array":
             inner = self.expression(node.named_children[0], scope, depth + 1) if node.named_child_count else None
-            return ("seq", inner) if inner else ("ext",)
+            return ("seq", inner) if inner else ("ext", "container")
         if kind == "assignment_expression":
             return self.expression(node.child_by_field_name("right"), -1, depth + 1)
         if kind == "object" and scope >= 0 and depth < 6:
@@ -1479,7 +1480,7 @@ class Semantics(Resolver):
             return ("inst", value[1], value[2], ())
         if value[0] in ("inst", "scope"):
             return self.result(plain(self.member(value, "new")))
-        return value if value in (EXTERNAL, UNKNOWN) else None
+        return value if value in NOTHING else None
 
     def callback(self, path: str, scope: int, expression: Expression) -> Value | None:
         """A parameter of a function that is passed as an argument, by what the callee says of it."""
