@@ -13,4 +13,8 @@ def as_an_ordinary_user(home: AgentHome, tool: str) -> list[str]:
     if os.geteuid() != 0:
         return [str(BIN / "guilds-code")]
     home.let_everybody_in()
-    return [sys.executable, "-c", "import ast_grep_py" + AS_NOBODY.replace("tools.shell", f"tools.{tool}")]
+    return [
+        sys.executable,
+        "-c",
+        "import ast_grep_py, mmap, resource" + AS_NOBODY.replace("tools.shell", f"tools.{tool}"),
+    ]

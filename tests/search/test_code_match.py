@@ -243,6 +243,25 @@ def test_no_word_is_called_missing_that_is_there(home: AgentHome) -> None:
     assert _lines(home, "second(no)")[1] == "[1 file ruled out unparsed: without one of the words second, no]"
 
 
+def test_a_file_that_crashes_a_grammar_is_left_out_alone(home: AgentHome) -> None:
+    deep = "- " * 400 + "x: y\n"
+    home.put("deep.yaml", deep)
+    for number in range(40):
+        home.put(f"{number}.yaml", "a: b\n")
+
+    assert _lines(home, "$A: $B")[-2:] == [
+        "40 matches in 40 files (10 left out)",
+        "[1 file skipped: the parser failed on it]",
+    ]
+    assert _lines(home, "$A: $B", path="deep.yaml")[1] == "[1 file skipped: the parser failed on it]"
+
+
+def test_a_pattern_that_crashes_a_grammar_is_told_as_one_that_does_not_parse(home: AgentHome) -> None:
+    home.put("a.yaml", "a: b\n")
+
+    assert _lines(home, "- " * 400 + "x", lang="yaml")[1] == "pattern does not parse as yaml: the parser failed on it"
+
+
 @pytest.mark.parametrize("path", ["closed", "closed.py"])
 def test_what_can_not_be_read_is_counted_and_fails_nothing(home: AgentHome, path: str) -> None:
     home.put("closed/a.py", "print(1)\n").parent.chmod(0o000)

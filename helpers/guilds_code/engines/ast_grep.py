@@ -1,6 +1,7 @@
 """ast-grep: which nodes of a file's syntax tree a pattern matches.
 
-Files are parsed in processes of their own, one a processor, since the library holds the interpreter's lock. No
+Files are parsed in processes of their own, one a processor, since the library holds the interpreter's lock; the
+pattern is too, since text can crash a grammar (that of YAML has a buffer for some 250 levels, and aborts beyond). No
 configuration file is ever looked for: the library is handed the text of a file and the pattern, nothing else.
 """
 
@@ -12,10 +13,13 @@ import time
 
 from guilds_code.hits import clipped
 from guilds_wire import lean
+from guilds_wire.descriptors import write_all
 from guilds_wire.errors import VALUE_MAX_CHARACTERS, ToolError, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from mmap import mmap
     from typing import Any
 
     from ast_grep_py import SgNode
@@ -25,6 +29,8 @@ FILE_MAX_BYTES = 2_000_000
 
 FILES_PER_WORKER = 16  # fewer are not worth a process
 SHARE_BYTES = 4
+INDEX_BYTES = 4
+NO_FILE = b"\xff" * INDEX_BYTES
 PIPE_LEAST_BYTES = 4_096  # what a pipe holds when the user's are at their limit (pipe(7))
 FLUSH_BYTES = 16_384
 FLUSH_SECONDS = 0.2
@@ -32,9 +38,14 @@ OVERTIME_SECONDS = 2.0
 """How long one file may take past the deadline before its process is ended."""
 SIGKILL = 9
 
-REASONS = ("lacking", "not_utf_8", "binary", "unreadable", "large")
-"""Why a file is not parsed: it lacks a word, is text in another encoding, holds a NUL byte, can't be read, or is over
-FILE_MAX_BYTES."""
+REASONS = ("lacking", "not_utf_8", "binary", "unreadable", "large", "crashed")
+"""Why a file is not parsed: it lacks a word, is text in another encoding, holds a NUL byte, can't be read, is over
+FILE_MAX_BYTES, or the parser crashed on it."""
+
+CRASHES_MOST = 20
+"""Files that a search is begun again without; more of them are told as a failure."""
+PATTERN_SECONDS = 10.0
+CRASHED = "the parser failed on it"
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _HERE = "\0"
@@ -129,12 +140,17 @@ class Reading:
 
     __slots__ = ("call", "doubt", "inside", "problem", "rule")
 
-    def __init__(self, pattern: str, language: Language) -> None:
+    def __init__(self, rule: Any, problem: str = "") -> None:
         self.call: Any = None
         self.doubt = ""
         self.inside = ""
+        self.problem = problem
+        self.rule = rule
+
+    def read(self, language: Language) -> None:
+        """Find out how the rule, a pattern yet, reads. The process can end in it."""
+        pattern: str = self.rule
         self.problem = _refusal(pattern, language)
-        self.rule: Any = pattern
         root = _tree(_with_stand_ins(pattern, language), language)
         errors = [error.text() for error in root.find_all(kind="ERROR")]
         innermost = root
@@ -151,6 +167,67 @@ class Reading:
             near = errors[0].strip().replace("µ", "$") if language.stand_in in "$µ" else pattern
             near = near or pattern
             self.doubt = "syntax error" + (f" at {quoted(near)}" if len(near) <= VALUE_MAX_CHARACTERS else "")
+
+
+def readings(pattern: str, languages: list[Language]) -> list[Reading]:
+    """How a pattern reads in each language; they are read in a process apart."""
+    from ast_grep_py import SgRoot  # noqa: F401 (20 ms: once here, not in every process)
+
+    found: list[Reading] = []
+    while len(found) < len(languages):
+        left = languages[len(found) :]
+        pipe, output = os.pipe()
+        pid = _fork(lambda: _read(pattern, left, output))  # noqa: B023 (it is called in here)
+        os.close(output)
+        lines = _lines(pipe, time.monotonic() + PATTERN_SECONDS)
+        os.kill(pid, SIGKILL)  # it has ended, or takes too long
+        os.waitpid(pid, 0)
+        for line in lines:
+            reading = Reading(pattern)
+            reading.call, reading.doubt, reading.inside, reading.problem, reading.rule = lean.loads(line.decode())
+            found.append(reading)
+        if len(lines) < len(left):
+            found.append(Reading(pattern, CRASHED))
+    return found
+
+
+def _read(pattern: str, languages: list[Language], output: int) -> None:
+    for language in languages:
+        reading = Reading(pattern)
+        reading.read(language)
+        fields = [reading.call, reading.doubt, reading.inside, reading.problem, reading.rule]
+        write_all(output, lean.dumps(fields).encode() + b"\n")
+
+
+def _lines(pipe: int, deadline: float) -> list[bytes]:
+    """The whole lines that come from a pipe, up to its end or the deadline; it is closed."""
+    data = b""
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    while poll.poll(max(0, int((deadline - time.monotonic()) * 1000))):
+        piece = os.read(pipe, 1 << 20)
+        if not piece:
+            break
+        data += piece
+    os.close(pipe)
+    return data.split(b"\n")[:-1]
+
+
+def _fork(work: Callable[[], None]) -> int:
+    """Do work in a process apart, which says nothing and leaves no core file should it crash. Its pid."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        from resource import RLIMIT_CORE, setrlimit
+
+        setrlimit(RLIMIT_CORE, (0, 0))
+        os.dup2(os.open("/dev/null", os.O_WRONLY), 2)
+        work()
+        code = 0
+    finally:
+        os._exit(code)
 
 
 class Found:
@@ -217,16 +294,35 @@ class Task:
 
 def match(task: Task) -> Found:
     """Match all files; of the first `most` matches also what is shown. Raises ToolError(`engine_failed`)."""
-    found = Found()
+    from ast_grep_py import SgRoot  # noqa: F401 (20 ms: once here, not in every process)
+
+    crashed = 0
+    while True:
+        found = Found()
+        culprit = _attempt(task, found)
+        if culprit is None:
+            break
+        crashed += 1
+        if crashed > CRASHES_MOST:
+            raise ToolError("engine_failed", f"the parser failed on over {CRASHES_MOST} files; name a smaller folder.")
+        task.files = [one for one in task.files if one[0] != culprit]
+    found.passed_over["crashed"] = crashed
+    found.shown = sorted(found.shown)[: task.most]
+    return found
+
+
+def _attempt(task: Task, found: Found) -> int | None:
+    """Match all files; the index of the one that a process crashed on, then all is to be done again without it."""
     shares = _shares(len(task.files))
     count = min(len(os.sched_getaffinity(0)), -(-len(task.files) // FILES_PER_WORKER))
     workers = dict(_start(task, shares) for _ in range(count))
     os.close(shares)
     rests = dict.fromkeys(workers, b"")
     poll = select.poll()
+    culprit = None
     for pipe in workers:
         poll.register(pipe, select.POLLIN)
-    while workers:
+    while workers and culprit is None:
         wait = task.deadline + OVERTIME_SECONDS - time.monotonic()
         ready = poll.poll(max(0, int(wait * 1000)))
         for pipe, _ in ready:
@@ -236,16 +332,16 @@ def match(task: Task) -> Found:
                 found.add(line)
             if not piece:
                 poll.unregister(pipe)
-                _require_end(pipe, workers.pop(pipe))
+                crash = _end(pipe, *workers.pop(pipe))
+                culprit = crash if culprit is None else culprit
         if not ready:
             found.timed_out = True
-            for pipe, pid in workers.items():
-                os.kill(pid, SIGKILL)
-                os.waitpid(pid, 0)
-                os.close(pipe)
             break
-    found.shown = sorted(found.shown)[: task.most]
-    return found
+    for pipe, (pid, _) in workers.items():
+        os.kill(pid, SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(pipe)
+    return culprit
 
 
 def _shares(files: int) -> int:
@@ -261,34 +357,36 @@ def _share_size(files: int) -> int:
     return max(4, -(-files * SHARE_BYTES // PIPE_LEAST_BYTES))
 
 
-def _start(task: Task, shares: int) -> tuple[int, int]:
-    """Start a worker; its pipe and pid."""
+def _start(task: Task, shares: int) -> tuple[int, tuple[int, mmap]]:
+    """Start a worker: its pipe, its pid, and where it notes which file it parses."""
+    from mmap import mmap
+
+    at_work = mmap(-1, INDEX_BYTES)
+    at_work[:] = NO_FILE
     pipe, output = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            _Worker(task, output).work(shares)
-            code = 0
-        finally:
-            os._exit(code)
+    pid = _fork(lambda: _Worker(task, output, at_work).work(shares))
     os.close(output)
-    return pipe, pid
+    return pipe, (pid, at_work)
 
 
-def _require_end(pipe: int, pid: int) -> None:
+def _end(pipe: int, pid: int, at_work: mmap) -> int | None:
+    """See a worker off; the index of the file that it crashed on, if it did."""
     os.close(pipe)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    if code:
+    if not code:
+        return None
+    if at_work[:] == NO_FILE:
         raise ToolError("engine_failed", f"the parser ended with {code}; name a smaller folder in `path`.")
+    return int.from_bytes(at_work[:], "big")
 
 
 class _Worker:
     """In a process of its own: parse files and write what is found."""
 
-    def __init__(self, task: Task, output: int) -> None:
+    def __init__(self, task: Task, output: int, at_work: mmap) -> None:
         self._task = task
         self._output = output
+        self._at_work = at_work
         self._room = task.most  # its files ascend, so that after its first `most` matches none is shown
         self._lines: list[str] = []
         self._held = 0
@@ -316,7 +414,9 @@ class _Worker:
 
     def _match(self, index: int, text: str, language: Language, rule: Any) -> None:
         self._numbers["parsed"] += 1
+        self._at_work[:] = index.to_bytes(INDEX_BYTES, "big")
         nodes = _tree(text, language).find_all({"rule": {"pattern": rule}})
+        self._at_work[:] = NO_FILE
         if nodes:
             shown = [_shown(node) for node in nodes[: self._room]]
             self._room -= len(shown)
@@ -346,9 +446,7 @@ class _Worker:
         self._held += len(line)
 
     def _flush(self, now: float) -> None:
-        data = memoryview("".join(line + "\n" for line in self._lines).encode())
-        while data:
-            data = data[os.write(self._output, data) :]
+        write_all(self._output, "".join(line + "\n" for line in self._lines).encode())
         self._lines.clear()
         self._held, self._flushed = 0, now
 

@@ -126,13 +126,19 @@ class _Search:
         return [(path, self._named or ast_grep.language_of(path) or LANGUAGES[0]) for path in sorted(paths)]
 
     def _reading(self, language: Language) -> Reading:
-        if language.name not in self._readings:
-            self._readings[language.name] = Reading(self._pattern, language)
-        return self._readings[language.name]
+        return self._readings_in([language])[language.name]
+
+    def _readings_in(self, languages: Iterable[Language]) -> dict[str, Reading]:
+        """How the pattern reads in these languages."""
+        named = {one.name: one for one in languages}
+        new = [one for name, one in sorted(named.items()) if name not in self._readings]
+        if new:
+            self._readings |= zip((one.name for one in new), ast_grep.readings(self._pattern, new), strict=True)
+        return {name: self._readings[name] for name in sorted(named)}
 
     def _readings_of(self, files: Iterable[tuple[bytes, Language]]) -> dict[str, Reading]:
         """How the pattern reads in each language that these files are in."""
-        return {name: self._reading(one) for name, one in sorted({one.name: one for _, one in files}.items())}
+        return self._readings_in(one for _, one in files)
 
     def _why_nothing(self, where: str) -> list[str]:
         """What the reader may not know, or have got wrong."""
@@ -186,6 +192,7 @@ class _Search:
             "not_utf_8": "not UTF-8 text",
             "binary": "binary, with a NUL byte",
             "large": f"over {ast_grep.FILE_MAX_BYTES // 1_000_000} MB",
+            "crashed": ast_grep.CRASHED,
         }
         numbers = self._found.passed_over
         return [f"[{counted(numbers[one], 'file')} skipped: {why}]" for one, why in told.items() if numbers[one]]
