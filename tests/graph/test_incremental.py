@@ -135,7 +135,7 @@ def test_a_go_package_whose_files_come_later_is_found_whatever_its_folder_is_cal
     repository.put(
         {
             "go.mod": "module ex.org/m\n\nreplace ex.org/k => ./there\n",
-            "m.go": 'package m\n\nimport (\n\tk "ex.org/k"\n\t"ex.org/lib"\n)\n\nfunc F() { k.G(); lib.H() }\n',
+            "use/m.go": 'package m\n\nimport (\n\tk "ex.org/k"\n\t"ex.org/lib"\n)\n\nfunc F() { k.G(); lib.H() }\n',
             "there/go.mod": "module ex.org/k\n",
             "here/go.mod": "module ex.org/lib\n",
         }
