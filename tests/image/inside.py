@@ -57,7 +57,10 @@ while True:
     for descriptor, _ in poll.poll():
         if descriptor == 0:
             data = os.read(0, 65536)
-            wire.sendall(len(data).to_bytes(4, "big") + data)
+            try:
+                wire.sendall(len(data).to_bytes(4, "big") + data)
+            except OSError:  # the answer is there already
+                data = b""
             if not data:
                 poll.unregister(0)
             continue
