@@ -35,6 +35,7 @@ HELPERS = ("guilds-code", "guilds-browser", "guilds-script-run", "guilds-git-cre
 WITH_SESSIONS = ("guilds-code", "guilds-browser")
 CALL_SECONDS = 120
 SESSIONS_MOST = 6
+UMASK = 0o022
 STDIN, EXIT, STDOUT, STDERR = 0, 0, 1, 2
 FAILED = 125
 
@@ -44,7 +45,7 @@ while os.open("/dev/null", os.O_RDWR) < 3:  # the caller may have closed a strea
     pass
 wire = socket.socket(socket.AF_UNIX)
 wire.connect(os.path.dirname(os.path.realpath(__file__)) + "/socket")
-words = [os.path.basename(__file__).encode(), *map(os.fsencode, sys.argv[1:])]
+words = [b"%o" % os.umask(0), os.path.basename(__file__).encode(), *map(os.fsencode, sys.argv[1:])]
 entries = [name + b"=" + value for name, value in os.environb.items()]
 told = b"\0".join([b"%d" % len(words), *words, *entries])
 wire.sendall(len(told).to_bytes(4, "big") + told)
@@ -152,7 +153,9 @@ class _Calls:
         """One call, to its end or to its caller's."""
         stdin: asyncio.Queue[bytes] = asyncio.Queue()
         try:
-            argv, env = self._asked(await _frame(reader))
+            (umask, *argv), env = self._asked(await _frame(reader))
+            if int(umask, 8) != UMASK:
+                argv = ["sh", "-c", 'umask "$0"; exec "$@"', umask, *argv]
             call = asyncio.create_task(self._call(argv, env, stdin, writer))
             feed = asyncio.create_task(_feed(reader, stdin))
             await asyncio.wait((call, feed), return_when=asyncio.FIRST_COMPLETED)
@@ -170,7 +173,7 @@ class _Calls:
         await asyncio.gather(*(client.close() for client in self._clients.values()), *self._closing)
 
     def _asked(self, told: bytes) -> tuple[list[str], dict[str, str]]:
-        """The command line of a stand-in, and what its environment has that COMMAND's has not."""
+        """The umask and the command line of a stand-in, and what its environment has that COMMAND's has not."""
         count, *fields = os.fsdecode(told).split("\0")
         entries = dict(entry.partition("=")[::2] for entry in fields[int(count) :])
         env = {name: value for name, value in entries.items() if self._environment.get(name) != value}
@@ -186,7 +189,7 @@ class _Calls:
         elif argv[1:] == ["--serve"]:
             done = await self._session(argv, env, stdin, writer)
         else:
-            given = b"" if len(argv) == 2 and _is_request(argv[1]) else b"".join([data async for data in _all(stdin)])
+            given = b"" if _is_request(argv[-1]) else b"".join([data async for data in _all(stdin)])
             done = await self._sandbox.exec(argv, stdin=given, env=env, timeout=CALL_SECONDS)
         await _send(writer, STDERR, done.stderr)
         await _send(writer, STDOUT, done.stdout)

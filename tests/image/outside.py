@@ -7,14 +7,13 @@ OUTSIDE = {
         "test_a_session_told_to_end_ends_what_is_under_way",
         "test_a_helper_that_was_killed_leaves_no_run_in_the_way",
     ),
-    "give the helper streams, signals or a umask of the caller's, which do not pass through an engine": (
+    "give the helper streams or signals of the caller's, which do not pass through an engine": (
         "test_signals_descriptors_and_session_are_fresh",
         "test_a_session_whose_reader_is_gone_ends_what_is_under_way",
         "test_without_a_place_for_the_envelope_the_exit_status_is_not_0",
         "test_a_stdout_that_does_not_block_loses_nothing",
         "test_a_stdout_that_was_closed_gives_an_exit_status",
         "test_by_hand_a_full_stdout_is_an_error_in_words",
-        "test_the_mode_of_a_new_file_goes_by_content_and_umask",
     ),
     "read the helper's stderr, which a session keeps": (
         "test_nothing_but_the_envelope_reaches_stdout",
