@@ -9,7 +9,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from guilds_browser.locate import gone, label, locate, remember
 from guilds_browser.page_text import shown
-from guilds_browser.tab import STEP_SECONDS, dispose
+from guilds_browser.tab import FRAME_SECONDS, STEP_SECONDS, DocumentGoneError, ScriptError, dispose
 from guilds_wire.errors import ToolError
 from guilds_wire.schema import invalid_argument
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from guilds_browser.calls import BrowserCall
     from guilds_browser.locate import Element
+    from guilds_browser.tab import Document
     from guilds_browser.watch import Watch
 
 VALUE_MOST_CHARACTERS = 500
@@ -102,6 +103,11 @@ def told_value(found: dict[str, Any]) -> str | None:
     return '"' + shown(text, VALUE_MOST_CHARACTERS) + '"'
 
 
+def cut_short(most: int) -> str:
+    """What is said of a field that took a part of a text only (`maxlength`)."""
+    return f"the field takes at most {most} characters (maxlength): the rest was cut off"
+
+
 def require_editable(call: BrowserCall, element: Element) -> None:
     """Raises ToolError(`invalid_arguments`) with the tool that fits, unless the element takes keys."""
     state = element.state
@@ -123,17 +129,55 @@ def require_taken(call: BrowserCall, element: Element, found: dict[str, Any]) ->
         raise lost_focus(call, element, found["refused"])
 
 
-def lost_focus(call: BrowserCall, element: Element, focus: dict[str, Any] | None) -> ToolError:
+class OtherFrames:
+    """The page's other frames: a focus that moves there takes the keys along, and is not seen in the element's own."""
+
+    def __init__(self, call: BrowserCall, element: Element) -> None:
+        self._call = call
+        self._own = element.document
+        self._others: list[Document] = []
+
+    async def guard(self) -> None:
+        """Stop all keys there from now on."""
+        if len(self._call.tab.page.frames) > 1:
+            others = [frame for frame in await self._call.tab.frame_ids() if frame != self._own.frame_id]
+            guarded = await asyncio.gather(*(self._guard(frame) for frame in others))
+            self._others = [document for document in guarded if document]
+
+    async def relieve(self, found: dict[str, Any]) -> None:
+        """Stop no more keys, and add to what the element's own frame found whether any were, and where the focus is."""
+        found["document"] = self._own
+        others, self._others = self._others, []
+        for document in others:
+            try:
+                told = await document.call("relieve", *self._call.browser.refs(1), seconds=FRAME_SECONDS)
+            except (DocumentGoneError, ScriptError, TimeoutError):  # it has gone, and the focus with it
+                continue
+            self._call.browser.refs_used(told["next"])
+            if told["lost"]:
+                found["lost"] = found["moved"] = True
+            if told["focus"] and (told["lost"] or (found["moved"] and found["document"] is self._own)):
+                found["focus"], found["document"] = told["focus"], document
+
+    async def _guard(self, frame_id: str) -> Document | None:
+        try:
+            document, _ = await self._call.tab.ask(frame_id, "guardAll", seconds=FRAME_SECONDS)
+        except (DocumentGoneError, ScriptError, TimeoutError):  # it navigates, or hangs: it takes no keys
+            return None
+        return document
+
+
+def lost_focus(
+    call: BrowserCall, element: Element, focus: dict[str, Any] | None, document: Document | None = None
+) -> ToolError:
     """The error for an element that does not get or keep the focus, so that nothing was put into it."""
-    return ToolError(
-        "conflict",
-        f"{element.label} does not take the focus: {where(call, element, focus)}. Nothing was put into it.",
-    )
+    there = where(call, document or element.document, focus)
+    return ToolError("conflict", f"{element.label} does not take the focus: {there}. Nothing was put into it.")
 
 
-def where(call: BrowserCall, element: Element, focus: dict[str, Any] | None) -> str:
-    """Where the focus is, for the reader."""
+def where(call: BrowserCall, document: Document, focus: dict[str, Any] | None) -> str:
+    """Where the focus is, for the reader; `document` is the one that it is in."""
     if focus is None:
         return "nothing has it"
-    remember(call, element.document, {focus["number"]: f'{focus["role"]} "{shown(focus["name"])}"'}, call.tab)
+    remember(call, document, {focus["number"]: f'{focus["role"]} "{shown(focus["name"])}"'}, call.tab)
     return f"{label(focus['number'], focus['role'], focus['name'])} has it"

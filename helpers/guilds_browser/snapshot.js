@@ -1002,7 +1002,7 @@ const replaceValue = (number, value, next, limit) => {
   el.select()
   if (wanted) enter(el, wanted)
   else if (allowed(el, 'deleteContentBackward')) document.execCommand('delete')
-  return {wanted}
+  return {wanted, most: value.length > wanted.length && wanted.length === own(el, 'maxLength') ? wanted.length : null}
 }
 
 /* Choose options of a select by their places. */
@@ -1023,7 +1023,7 @@ const TYPING_MOST_MS = 15000
 const guard = (event) => {
   if (!typing || performance.now() > typing.until) return endTyping()
   if (!event.isTrusted) return
-  if (!typing.lost && holdsFocus(typing.el)) {
+  if (!typing.lost && typing.el && holdsFocus(typing.el)) {
     if (event.type === 'keydown' && event.key !== 'End') { typing.count++; typing.down = true }
     if (event.type === 'beforeinput' && !typing.down) typing.count += event.data?.length ?? 1
     if (event.type === 'keyup') typing.down = false
@@ -1034,6 +1034,21 @@ const guard = (event) => {
   }
 }
 const endTyping = () => { typing = null; for (const kind of KEY_EVENTS) removeEventListener(kind, guard, true) }
+
+/* While keys are for a field of another frame, none may come in here. */
+const guardAll = () => {
+  endTyping()
+  typing = {el: null, until: performance.now() + TYPING_MOST_MS, lost: false}
+  for (const kind of KEY_EVENTS) addEventListener(kind, guard, true)
+}
+
+/* Whether keys were stopped here since `guardAll`, and what has the focus, unless that is a frame. */
+const relieve = (next, limit) => {
+  lend(next, limit)
+  const lost = !!typing?.lost, node = active()
+  endTyping()
+  return {lost, focus: node && tagOf(node) !== 'iframe' ? focusNow() : null, next: kept.next}
+}
 
 /* Focus a field, select what is in it or set the caret after it, and watch over the keys; whether it has the focus. */
 const startTyping = (number, all, next, limit) => {
@@ -1053,7 +1068,7 @@ const startTyping = (number, all, next, limit) => {
     try { el.setSelectionRange(el.value.length, el.value.length) } catch { /* a number or an email has no caret to set; End goes there */ }
   }
   if (!holdsFocus(el)) return {refused: focusNow(), next: kept.next}
-  typing = {el, until: performance.now() + TYPING_MOST_MS, count: 0, down: false, lost: false}
+  typing = {el, until: performance.now() + TYPING_MOST_MS, count: 0, down: false, lost: false, before: el.value?.length}
   for (const kind of KEY_EVENTS) addEventListener(kind, guard, true)
   return {}
 }
@@ -1072,10 +1087,10 @@ const typeRest = (number, text) => {
 const typed = (number, ended, next, limit) => {
   lend(next, limit)
   const el = elementOf(number)
-  const {count = 0, lost = false} = typing || {}
+  const {count = 0, lost = false, before = 0} = typing || {}
   if (ended) endTyping()
   const moved = !!el && (lost || !holdsFocus(el))
-  return {...readBack(number), count, lost, moved, focus: moved ? focusNow() : null, next: kept.next}
+  return {...readBack(number), count, lost, moved, most: el?.maxLength === el?.value?.length && before + count > el?.maxLength ? el.maxLength : null, focus: moved ? focusNow() : null, next: kept.next}
 }
 
 // ---- scrolling
@@ -1189,7 +1204,7 @@ const markClickable = (el) => { if (own(el, 'nodeType') === 1 && el !== document
 const headline = () => [location.href, document.title]
 
 globalThis.guilds = {
-  version, headline, snapshot, page, inspect, elementOf, readBack, optionsFor, replaceValue, choose, startTyping, typeRest, typed, over, scroll, mask, unmask, boxOf, adopt,
+  version, headline, snapshot, page, inspect, elementOf, readBack, optionsFor, replaceValue, choose, startTyping, guardAll, relieve, typeRest, typed, over, scroll, mask, unmask, boxOf, adopt,
   adoptRoot, elements, markClickable, suspects: [], has: (number) => kept.nodes.has(number), used: () => kept.next,
 }
 })

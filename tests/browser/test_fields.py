@@ -110,6 +110,29 @@ def test_type_stops_where_the_focus_moves_and_says_how_much_went_in(browser: Age
     assert browser.run("return [...code.children].map((field) => field.value)") == ["1", "", "7", ""]
 
 
+@pytest.mark.parametrize(("into", "next_one"), [("One", "Two"), ("Main", "One")])
+def test_type_stops_where_the_focus_moves_to_another_frame(browser: AgentBrowser, into: str, next_one: str) -> None:
+    tree = browser.see_with("/hop.html", 'textbox "One"')
+
+    answer = browser.type(ref(tree, into, "textbox"), "123456789", submit=True)
+
+    assert " of 9 characters, then the focus moved: " in answer.text
+    assert f'{ref(tree, next_one, "textbox")} textbox "{next_one}" has it: value "1234' in answer.text
+    assert "submitted" not in answer.text
+    assert "=" not in node(browser.snapshot(), next_one, "textbox").rest
+
+
+def test_the_value_is_the_one_after_enter_and_a_limit_is_told(browser: AgentBrowser) -> None:
+    browser.see("/moves.html")
+    browser.run("long.onkeydown = (event) => { if (event.key == 'Enter') { event.preventDefault(); long.value = '' } }")
+
+    sent = browser.type("#long", "hello", submit=True)
+    cut = [browser.fill("#five", "123456"), browser.type("#five", "7")]
+
+    assert 'value ""' in sent.text
+    assert all("at most 5 characters (maxlength)" in answer.text for answer in cut)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "there"),
     [

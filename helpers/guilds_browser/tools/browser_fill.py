@@ -7,7 +7,16 @@ import os
 
 from playwright.async_api import Error as PlaywrightError
 
-from guilds_browser.acts import click, explained, lost_focus, require_editable, require_taken, told_value
+from guilds_browser.acts import (
+    OtherFrames,
+    click,
+    cut_short,
+    explained,
+    lost_focus,
+    require_editable,
+    require_taken,
+    told_value,
+)
 from guilds_browser.locate import locate, ready
 from guilds_browser.page_text import shown
 from guilds_browser.tab import STEP_SECONDS, DocumentGoneError, ScriptError, dispose
@@ -86,10 +95,12 @@ class _Fill:
         self.element = element
         self.value = value
         self.wanted: Any = value
+        self.most: int | None = None
 
     async def act(self, watch: Watch) -> None:  # noqa: ARG002 (a checkbox is clicked, and needs it)
         """Do it. Raises PlaywrightError, DocumentGoneError, ToolError."""
-        self.wanted = (await self.ask("replaceValue", self.value, *self.call.browser.refs(1)))["wanted"]
+        found = await self.ask("replaceValue", self.value, *self.call.browser.refs(1))
+        self.wanted, self.most = found["wanted"], found.get("most")
 
     async def ask(self, function: str, *arguments: Any) -> dict[str, Any]:
         """What a function of snapshot.js did. Raises ToolError for what it did not do."""
@@ -108,12 +119,15 @@ class _Rich(_Fill):
     """Editable content, whose editors listen for what comes before an input: Playwright sends that."""
 
     async def act(self, watch: Watch) -> None:  # noqa: ARG002 (a checkbox is clicked, and needs it)
+        others = OtherFrames(self.call, self.element)
+        await others.guard()
         await self.ask("startTyping", True, *self.call.browser.refs(1))
         keyboard = self.call.tab.page.keyboard
         await (keyboard.insert_text(self.value) if self.value else keyboard.press("Delete"))
         found = await self.ask("typed", True, *self.call.browser.refs(1))
+        await others.relieve(found)
         if found["lost"]:
-            raise lost_focus(self.call, self.element, found["focus"])
+            raise lost_focus(self.call, self.element, found["focus"], found["document"])
 
 
 class _Checked(_Fill):
@@ -211,6 +225,8 @@ async def _said(call: BrowserCall, fill: _Fill) -> str:
         return filled
     if not fill.stuck(found):
         call.notes.append("the value did not stick: the page changed it")
+    elif fill.most is not None:
+        call.notes.append(cut_short(fill.most))
     elif isinstance(fill.wanted, str) and fill.wanted != fill.value and element.state["type"] != "password":
         call.notes.append("the browser normalised the value for this kind of field")
     return f"{filled}: value {now}"

@@ -7,7 +7,16 @@ import time
 
 from playwright.async_api import Error as PlaywrightError
 
-from guilds_browser.acts import explained, lost_focus, require_editable, require_taken, told_value, where
+from guilds_browser.acts import (
+    OtherFrames,
+    cut_short,
+    explained,
+    lost_focus,
+    require_editable,
+    require_taken,
+    told_value,
+    where,
+)
 from guilds_browser.locate import aim
 from guilds_browser.tab import STEP_SECONDS, DocumentGoneError, ScriptError
 
@@ -33,9 +42,11 @@ async def browser_type(call: BrowserCall, target: str, text: str, submit: bool) 
     element = await aim(call, target)
     require_editable(call, element)
     found: dict[str, Any] | None = None
+    others = OtherFrames(call, element)
     async with call.watch() as watch:
         call.begin()
         try:
+            await others.guard()
             require_taken(call, element, await element.ask("startTyping", False, *call.browser.refs(1)))
             whole = await _press(call, element, text)
             if submit:
@@ -53,8 +64,10 @@ async def browser_type(call: BrowserCall, target: str, text: str, submit: bool) 
         try:
             if not watch.is_leaving:
                 last = await _typed(call, element, over=True)
+                await others.relieve(last)
                 call.read_back(element, last)
-                found = found or last
+                submit = submit and not last["lost"]
+                found = last  # the value after Enter, where that leaves the page
         except (DocumentGoneError, ScriptError, TimeoutError):  # its page has gone, and the watch has told that
             pass
         if submit and watch.is_quiet:
@@ -72,15 +85,18 @@ def _said(call: BrowserCall, element: Element, text: str, whole: bool, found: di
     if found is None:
         return f"typed into {element.label}"
     count = min(found["count"], len(text))
+    document = found.get("document", element.document)
     if found["lost"] and count == 0:
-        raise lost_focus(call, element, found["focus"])
+        raise lost_focus(call, element, found["focus"], found.get("document"))
     part = ""
     if found["lost"] or (found["moved"] and not whole):
-        part = f" {count} of {len(text)} characters, then the focus moved: {where(call, element, found['focus'])}"
+        part = f" {count} of {len(text)} characters, then the focus moved: {where(call, document, found['focus'])}"
     elif not whole:
         part = f" {count} of {len(text)} characters: time was up"
     elif found["moved"]:
-        call.notes.append(f"the focus moved: {where(call, element, found['focus'])}")
+        call.notes.append(f"the focus moved: {where(call, document, found['focus'])}")
+    if found["most"] is not None:
+        call.notes.append(cut_short(found["most"]))
     value = told_value(found)
     if value is None:
         call.notes.append("the element is gone since: the page has removed or replaced it; take a browser_snapshot")
