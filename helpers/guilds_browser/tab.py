@@ -115,6 +115,8 @@ class Tab:
         self._context = context
         self._frame_sessions: dict[str, tuple[CDPSession, Frame]] = {}
         self._worlds: dict[tuple[int, str], str] = {}
+        self._ready: set[str] = set()
+        """The worlds that have our script: a page that hangs can have one and answer no more until it is there."""
         self._listening: dict[str, set[int]] = {}
         self._page_worlds: dict[tuple[int, str], str] = {}
         self._engine_worlds: dict[tuple[int, str], tuple[str, int]] = {}
@@ -146,11 +148,12 @@ class Tab:
         """The document that a frame shows now, or showed a moment ago. Raises DocumentGoneError without a frame."""
         session = await self._session_of(frame_id)
         world = self._worlds.get((id(session), frame_id))
-        if world is not None:
-            return Document(session, frame_id, world)
-        document = Document(session, frame_id, await self._find_world(session, frame_id))
+        document = Document(session, frame_id, world or await self._find_world(session, frame_id))
+        if document.world in self._ready:
+            return document
         if await document.run("globalThis.guilds?.version", seconds=FRAME_SECONDS) != SNAPSHOT_VERSION:
             await document.run(f"{SNAPSHOT_SOURCE}({json.dumps(SNAPSHOT_VERSION)})")
+        self._ready.add(document.world)
         return document
 
     async def ask(
@@ -378,6 +381,7 @@ class Tab:
 
     def forget_world(self, frame_id: str) -> None:
         """What was known of a frame's document is of no use any more."""
+        self._ready -= {world for key, world in self._worlds.items() if key[1] == frame_id}
         for key, world in self._worlds.items():
             if key[1] == frame_id:
                 self._listening.pop(world, None)
