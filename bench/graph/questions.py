@@ -1,8 +1,8 @@
 """How well `code_find` ranks: mean reciprocal rank and hit@3 over frozen questions.
 
-`python questions.py QUESTIONS.json FOLDER [-v]`, where FOLDER holds the repositories that the questions name. A question
-counts as answered by any of the symbols beside it. questions.json was written before the ranking was tuned; nobody had
-seen an answer to those of questions_held_out.json when they were written, and nothing was tuned to them since.
+`python questions.py QUESTIONS.json FOLDER [-v]`, where FOLDER holds the repositories that the questions name. A
+question counts as answered by any of the symbols beside it. questions.json was written before the ranking was tuned;
+nobody had seen an answer to those of questions_held_out.json when they were written, and nothing was tuned to them.
 """
 
 from __future__ import annotations
