@@ -106,16 +106,17 @@ async def ready(call: BrowserCall, element: Element) -> Element:
     disabled, invisible or without size.
     """
     for _ in range(COVERED_LOOKS):
-        if not element.state.get("cover") and (element.state.get("point") or not element.state["shown"]):
+        state = element.state
+        if state.get("via") or (not state.get("cover") and (state.get("point") or not state["shown"])):
             break
         await asyncio.sleep(COVERED_SECONDS)
         element = await _look(call, element.number, aim=True)
     state = element.state
     if state["disabled"]:
         raise ToolError("conflict", f"{element.label} is disabled; what enables it has to be done first.")
-    if not state["shown"]:
+    if not state["shown"] and not state.get("via"):
         raise ToolError("conflict", f"{element.label} is not visible; take a browser_snapshot to see what is.")
-    if not all(state["box"]):
+    if not all(state["box"]) and not state.get("via"):
         raise ToolError("conflict", f"{element.label} has no size ({state['box'][0]:.0f} by {state['box'][1]:.0f}).")
     if not state["point"]:
         raise ToolError("conflict", f"{element.label} lies outside of what can be scrolled into view.")

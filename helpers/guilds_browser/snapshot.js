@@ -339,6 +339,12 @@ const isClickable = (el, parent) => {
   return !parent || getComputedStyle(parent).cursor !== 'pointer'  // the cursor is inherited: the outermost counts
 }
 
+/* The control that is styled away, and that this label is shown in place of. */
+const stoodFor = (label) => {
+  const {control} = label
+  return control && isStoodFor(control) && !isShown(control) && labelsOf(control).find(isShown) === label ? control : null
+}
+
 /* A label's words are the name of its control, which is shown with it. */
 const namesControl = (el) => tagOf(el) === 'label' && !!el.control && !authorName(el.control) && isShown(el.control)
 
@@ -398,7 +404,7 @@ const inTheMiddle = () => {
 class Entry {
   constructor(el, role, parent, depth) {
     this.el = el; this.role = role; this.parent = parent; this.depth = depth
-    this.kids = []; this.acts = false; this.scrolls = false; this.line = null; this.taken = false
+    this.place = el; this.kids = []; this.acts = false; this.scrolls = false; this.line = null; this.taken = false
   }
 }
 
@@ -448,6 +454,16 @@ class Walk {
       const role = hidden ? 'generic' : roleOf(child)
       if (role === null) continue
       if (!hidden && !own(child, 'shadowRoot') && (tag.includes('-') || (!own(child, 'firstChild') && tag in HOSTS))) this.suspect(child)
+      const control = tag === 'label' && !hidden && stoodFor(child)
+      if (control) {
+        put()
+        const made = new Entry(control, roleOf(control), entry, depth)
+        made.acts = true
+        made.place = child
+        entry.kids.push(made)
+        this.into(made, child, child, depth + 1, true)
+        continue
+      }
       const acts = !hidden && (INTERACTIVE.has(role) || isClickable(child, parentElement))
       const scrolls = !hidden && own(child, 'firstElementChild') !== null && isPanel(child)
       if (!acts && !scrolls && TRANSPARENT.has(role)) {
@@ -615,7 +631,7 @@ const lineOf = (entry, options) => {
 }
 
 const gap = (entry) => {
-  const el = tagOf(entry.el) === 'area' ? entry.parent.el : entry.el
+  const el = tagOf(entry.el) === 'area' ? entry.parent.el : entry.place
   const box = ask(el, 'getBoundingClientRect')
   if (box.bottom < 0) return -box.bottom
   return box.top > innerHeight ? box.top - innerHeight : 0
@@ -815,23 +831,65 @@ const unhittable = (el, hit) => {
   return 'is clipped or lets clicks through where it would be clicked'
 }
 
+/* The controls that a label often stands for, since a page draws its own in their place. */
+const STOOD_FOR = new Set(['checkbox', 'radio', 'file'])
+const isStoodFor = (el) => tagOf(el) === 'input' && STOOD_FOR.has(el.type) && labelsOf(el).length > 0
+
+/* Whatever `scroll-behavior` a page has. */
+const scrollTo = (el, block) => ask(el, 'scrollIntoView', {block, inline: 'nearest', behavior: 'instant'})
+
+/* Into the middle, unless all of it is in view. */
+const bringIntoView = (el) => {
+  const before = ask(el, 'getBoundingClientRect')
+  scrollTo(el, 'nearest')
+  const after = ask(el, 'getBoundingClientRect')
+  if (after.top !== before.top || after.left !== before.left) scrollTo(el, 'center')
+}
+
 /* Scroll an element into view, and see where it can be clicked: `point`; `via` another node that stands for it; or
-   `cover`, or `reason`, for which it can't. */
+   `cover`, or `reason`, for which it can't. What lies under a bar at the window's edge is tried elsewhere in it. */
 const reach = (el) => {
   const seen = tagOf(el) === 'area' ? imageOf(el) : el
-  seen.scrollIntoViewIfNeeded ? ask(seen, 'scrollIntoViewIfNeeded', true) : ask(seen, 'scrollIntoView', {block: 'center', behavior: 'instant'})
-  const box = ask(seen, 'getBoundingClientRect')
-  const found = {box: [box.width, box.height], point: seen === el ? pointOf(el) : areaPoint(el, seen)}
-  const {point} = found
-  const hit = point && deepest(...point)
-  if (!hit || (seen === el && contains(el, hit))) return found
-  if (leadsTo(hit, el)) return {...found, via: viaOf(seen === el ? hit : seen, point, seen !== el)}
-  for (const label of labelsOf(el)) {
-    const there = pointOf(label), inLabel = there && deepest(...there)
-    if (inLabel && leadsTo(inLabel, el)) return {...found, via: viaOf(inLabel, there, false)}
+  const {width, height} = ask(seen, 'getBoundingClientRect')
+  const box = [width, height]
+  if (!width || !height || !isShown(el)) {
+    for (const label of isStoodFor(el) ? labelsOf(el) : []) if (isShown(label)) { bringIntoView(label); break }
+    return {box, point: null, ...isStoodFor(el) ? byLabel(el) : {}}
   }
+  bringIntoView(seen)
+  let found = atPoint(el, seen)
+  for (const block of ['center', 'end', 'start', 'center']) {
+    if (!found.hit || unhittable(el, found.hit) || !isBar(coverOf(found.hit, el))) break
+    scrollTo(seen, block)
+    found = atPoint(el, seen)
+  }
+  const {hit, ...there} = found
+  if (!hit) return {box, ...there}
   const reason = unhittable(el, hit)
-  return reason ? {...found, reason} : {...found, cover: coverFor(hit, el)}
+  return reason ? {box, ...there, reason} : {box, ...there, cover: coverFor(hit, el)}
+}
+
+/* A dialog, or what is large, is not got round: it is there to be dealt with first. */
+const isBar = (cover) => {
+  const {width, height} = ask(cover, 'getBoundingClientRect')
+  return width * height < innerWidth * innerHeight / 2 && !['dialog', 'alertdialog'].includes(roleOf(cover))
+}
+
+/* Where an element, or what stands for it, can be clicked now; `hit` is what lies over it. */
+const atPoint = (el, seen) => {
+  const point = seen === el ? pointOf(el) : areaPoint(el, seen)
+  const hit = point && deepest(...point)
+  if (!hit || (seen === el && contains(el, hit))) return {point}
+  if (leadsTo(hit, el)) return {point, via: viaOf(seen === el ? hit : seen, point, seen !== el)}
+  return byLabel(el) || {point, hit}
+}
+
+const byLabel = (el) => {
+  for (const label of labelsOf(el)) {
+    const point = pointOf(label), hit = point && deepest(...point)
+    if (hit && leadsTo(hit, el)) return {point, via: viaOf(hit, point, false)}
+  }
+  return null
 }
 
 const viaOf = (node, point, force) => {
@@ -853,7 +911,13 @@ const over = (frame, point, next, limit) => {
   lend(next, limit)
   const box = ask(frame, 'getBoundingClientRect')
   const at = [box.left + own(frame, 'clientLeft') + point[0], box.top + own(frame, 'clientTop') + point[1]]
-  const hit = deepest(...at)
+  let hit = deepest(...at)
+  if (hit && hit !== frame && !contains(hit, frame) && isBar(coverOf(hit, frame))) {  // under a bar at the window's edge
+    const before = scrollY
+    scrollBy({top: at[1] - innerHeight / 2, behavior: 'instant'})
+    at[1] -= scrollY - before
+    hit = deepest(...at)
+  }
   return {point: at, cover: hit && hit !== frame && !contains(hit, frame) ? coverFor(hit, frame) : null, next: kept.next}
 }
 
@@ -885,7 +949,8 @@ const inspect = (number, aim, next, limit) => {
   }
   if (!known.role) { remember(number, now.role, now.name); state.was = now.role }
   if (known.role === 'clickable' || known.role === 'panel') state.was = now.role === 'clickable' || now.role === 'panel' ? now.role : known.role
-  if (aim && state.shown) Object.assign(state, reach(el))
+  if (aim && (state.shown || isStoodFor(el))) Object.assign(state, reach(el))
+  if (aim && state.tag === 'label' && el.control) state.control = refOf(el.control)
   state.next = kept.next
   return state
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.agent import AgentBrowser, ref, refused_at_once, wait_until
+from tests.browser.agent import AgentBrowser, node, ref, refused_at_once, wait_until
 from tests.browser.site import REPORT
 
 
@@ -318,3 +318,39 @@ def test_buttons_in_open_and_closed_shadow_roots_are_pressed(browser: AgentBrows
 
     assert browser.run("return hits") == ["open", "deep", "closed", "closed in closed", "slotted"]
     assert 'button "In a closed div"' in tree
+
+
+@pytest.mark.parametrize("place", ["0", "1960", "2000 - innerHeight + 40"])
+def test_what_is_far_away_or_under_a_bar_is_scrolled_to_where_it_can_be_clicked(
+    browser: AgentBrowser, place: str
+) -> None:
+    tree = browser.see("/bars.html")
+    browser.run(f"scrollTo({{top: {place}, behavior: 'instant'}})")
+
+    answer = browser.click(ref(tree, "Far"))
+
+    assert answer.text.startswith("clicked "), answer.body
+    assert browser.run("return hits") == ["far"]
+
+
+@pytest.mark.parametrize(("name", "field"), [("Notify", "a"), ("Quiet", "b"), ("Round", "c")])
+def test_a_control_that_is_styled_away_is_acted_on_by_its_label(browser: AgentBrowser, name: str, field: str) -> None:
+    target = ref(browser.see("/switches.html"), name)
+
+    filled = browser.fill(target, "true")
+
+    assert "value true" in filled.text, filled.body
+    assert "[x]" in node(browser.snapshot(), name).rest
+    assert browser.run(f"return {field}.checked") is True
+    assert browser.click(target).text.startswith("clicked ")
+    assert browser.run("return a.checked || b.checked") is False
+
+
+def test_a_file_is_given_by_the_label_of_a_hidden_input(browser: AgentBrowser) -> None:
+    browser.home.put("a.txt", "a")
+    tree = browser.see("/switches.html")
+
+    answers = [browser.fill(target, "a.txt") for target in (ref(tree, "Attach", "file"), "text=Attach")]
+
+    assert all('value "a.txt"' in answer.text for answer in answers)
+    assert browser.run("return f.files[0].name") == "a.txt"
