@@ -108,13 +108,15 @@ class Happened:
         self.dialogs_more = 0
         self.downloads: list[Download] = []
         self.new_tabs: list[str] = []
+        self.told_tabs = False
         self.closed_tabs: list[str] = []
-        self.choosers = 0
+        self.choosers: list[FileChooser] = []
         self.notices: list[str] = []
 
-    def anything(self) -> bool:
-        """Whether an act had an effect that is seen from outside of its page."""
-        return bool(self.dialogs or self.downloads or self.new_tabs or self.closed_tabs or self.choosers)
+    def count(self) -> int:
+        """How many effects there were that are seen from outside of a page."""
+        dialogs = len(self.dialogs) + self.dialogs_more
+        return dialogs + len(self.downloads) + len(self.new_tabs) + len(self.closed_tabs) + len(self.choosers)
 
 
 class Browser:
@@ -130,6 +132,7 @@ class Browser:
         self.signal = asyncio.Event()
         self.chrome_pid: int | None = None
         self.hints: dict[int, tuple[str, str, str]] = {}
+        self.file_inputs: dict[int, int] = {}
         self._profile = os.path.join(os.fsdecode(places.home), ".chrome", str(slot))
         self._downloads = os.path.join(os.fsdecode(places.home), "downloads")
         self._slot = slot
@@ -138,6 +141,7 @@ class Browser:
         self._running: dict[str, Download] = {}
         self._saving: set[asyncio.Task[None]] = set()
         self._coming: dict[str, str | None] = {}
+        self._late: list[str] = []
         self._busy = False
 
     async def attach(self, *, navigates: bool) -> None:
@@ -210,6 +214,8 @@ class Browser:
         """The call has been answered."""
         self.dialog_answer = None
         self._busy = False
+        if not self.happened.told_tabs:
+            self._late += self.happened.new_tabs
         self.happened = Happened()
         self._state.settle()
 
@@ -333,6 +339,20 @@ class Browser:
             await asyncio.sleep(0.02)
         return None
 
+    async def late_tab(self) -> str | None:
+        """Make the tab that a page of ours opened after the act that led to it had been told the current one; its
+        target, if there is one.
+        """
+        await self._settle_tabs()
+        late, self._late = self._late, []
+        there = self._state.tabs
+        late = [target_id for target_id in late if target_id in there and self._state.openers.get(target_id) in there]
+        if not late or self._state.current in late:
+            return None
+        self._state.current = late[-1]
+        self._state.save()
+        return late[-1]
+
     def move_to_coming(self) -> int | None:
         """Make the tab that the act opened the current one although its page has not come; its number, if it is there.
 
@@ -427,9 +447,10 @@ class Browser:
     def _target_created(self, event: dict[str, Any]) -> None:
         info = event["targetInfo"]
         if info["type"] == "page" and not self._quiet:
-            self.happened.new_tabs.append(info["targetId"])
+            new = self.happened.new_tabs if self._busy else self._late
+            new.append(info["targetId"])
             self._coming[info["targetId"]] = info.get("openerId")
-            del self.happened.new_tabs[:-EVENTS_MOST]
+            del new[:-EVENTS_MOST]
             self.signal.set()
 
     def _target_destroyed(self, event: dict[str, Any]) -> None:
@@ -444,8 +465,9 @@ class Browser:
             tab.crashed = True
         self.signal.set()
 
-    def _chooser_opened(self, _: FileChooser) -> None:
-        self.happened.choosers += 1
+    def _chooser_opened(self, chooser: FileChooser) -> None:
+        self.happened.choosers.append(chooser)
+        del self.happened.choosers[:-EVENTS_MOST]
         self.signal.set()
 
     async def _dialog_opened(self, dialog: Dialog) -> None:

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 UNREPEATABLE = frozenset({"browser_click", "browser_type", "browser_fill", "browser_scroll", "browser_eval"})
 
+LOOKS = frozenset({"browser_snapshot", "browser_screenshot", "browser_navigate"})
+"""What is done in a tab that has opened since the last call; others are done in the tab that they were meant for."""
+
 NOTICES_MOST = 5
 
 
@@ -48,6 +51,7 @@ class BrowserCall:
         self.navigated: list[str] = []
         self.meta: dict[str, Any] = {}
         self.headline: tuple[str, str] | None = None
+        self.file_input: tuple[int, str] | None = None
         self.browser: Browser
         self.tab: Tab
         self._places = places
@@ -120,10 +124,13 @@ class BrowserCall:
 
     async def _do(self) -> tuple[str, list[int]]:
         navigates = self.tool == "browser_navigate"
+        late = self.tool in LOOKS and await self.browser.late_tab()
         tab = await self.browser.current(navigates=navigates)
         self.tab = await self.browser.ensure_answering(tab, navigates=navigates)
         self.browser.make_current(self.tab)
         await self.to_front()
+        if late:
+            await self._tell_late_tab()
         module = __import__(f"guilds_browser.tools.{self.tool}", fromlist=[self.tool])
         try:
             said = await getattr(module, self.tool)(self, **self.request.args)
@@ -136,7 +143,17 @@ class BrowserCall:
             raise ToolError(
                 "timeout", f"the page did not answer within {STEP_SECONDS:.0f} s of {self.tool}; {self._perhaps()}."
             ) from None
+        if await self.browser.late_tab():
+            self.tab = await self.browser.current()
+            self.headline = None
+            await self.to_front()
+            await self._tell_late_tab()
         return said if isinstance(said, tuple) else (said, [])
+
+    async def _tell_late_tab(self) -> None:
+        url, title = await self.tab.headline()
+        position = self.browser.position(self.tab)
+        self.notes.append(f'new tab {position}: {shown_url(url)} "{shown(title)}", now the current one')
 
     async def to_front(self) -> None:
         """Show the tab: Chrome neither paints nor takes clicks in one that is in the background."""
@@ -166,7 +183,8 @@ class BrowserCall:
             lines.append(f"and {happened.dialogs_more} more dialogs, answered alike")
         lines += [_download_line(download) for download in happened.downloads]
         if happened.choosers:
-            lines.append("a file chooser opened and was left: use browser_fill with a path on the file input")
+            what = self.file_input[1] if self.file_input else "the file input"
+            lines.append(f"a file chooser opened and was left: use browser_fill with a path on {what}")
         return lines + self.notes + [f"[{notice}]" for notice in happened.notices[:NOTICES_MOST]]
 
     async def _told(self, text: str, cuts: list[int], started: float) -> Result:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 
 from playwright.async_api import Error as PlaywrightError
 
 from guilds_browser.page_text import shown
-from guilds_browser.tab import FRAME_SECONDS, DocumentGoneError
+from guilds_browser.tab import FRAME_SECONDS, STEP_SECONDS, DocumentGoneError, dispose
 from guilds_wire.errors import ToolError, quoted
 from guilds_wire.schema import invalid_argument
 
@@ -16,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from playwright.async_api import ElementHandle, Frame
+    from playwright.async_api import ElementHandle, FileChooser, Frame
 
     from guilds_browser.calls import BrowserCall
     from guilds_browser.tab import Document, Tab
@@ -272,6 +273,22 @@ async def _adopted(call: BrowserCall, frame_id: str, key: str, count: int) -> li
     except DocumentGoneError:  # it has navigated since its worlds were found
         call.tab.forget_world(frame_id)
     return numbers
+
+
+async def input_of(call: BrowserCall, chooser: FileChooser) -> tuple[int, str] | None:
+    """The ref of the input that a file chooser is for, which need not be in the page, and how it is named."""
+    key = os.urandom(12).hex()
+    try:
+        async with asyncio.timeout(STEP_SECONDS):  # such a handle is in Playwright's own world
+            await chooser.element.evaluate("(input, key) => { globalThis[key] = [input] }", key)
+        for frame_id in await call.tab.frame_ids():
+            for found in await _adopted(call, frame_id, key, 1):
+                return found["number"], label(found["number"], found["role"], found["name"])
+    except (PlaywrightError, TimeoutError):  # its page has gone
+        pass
+    finally:
+        dispose(chooser.element)
+    return None
 
 
 def _reason(problem: PlaywrightError) -> str:

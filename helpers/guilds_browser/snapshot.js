@@ -386,7 +386,7 @@ const forgetDead = () => {
 
 const elementOf = (number) => {
   const el = kept.nodes.get(number)?.node.deref()
-  return el && own(el, 'isConnected') && own(el, 'ownerDocument') === document ? el : null
+  return el && (own(el, 'isConnected') || el === kept.apart) && own(el, 'ownerDocument') === document ? el : null
 }
 
 // ---- the tree
@@ -1250,12 +1250,14 @@ const boxOf = (number) => {
 
 // ---- for the broker
 
-/* The ref of a node that a selector found, with its role and name. */
+/* The ref of a node that a selector or a file chooser found, with its role and name. An input that a page has made for
+   a chooser alone is in no document, and is held until there is another. */
 const adopt = (el, next, limit) => {
   if (own(el, 'nodeType') !== 1 || own(el, 'ownerDocument') !== document) return null
   lend(next, limit)
   const number = refOf(el)
   if (number === null) return null
+  if (!own(el, 'isConnected')) kept.apart = el
   const entry = kept.nodes.get(number)
   const now = describe(el)
   if (!entry.role) remember(number, now.role, now.name)

@@ -7,6 +7,7 @@ import asyncio
 from playwright.async_api import Error as PlaywrightError
 
 from guilds_browser.devtools import BLANK
+from guilds_browser.locate import input_of
 from guilds_browser.page_text import shown, shown_url
 from guilds_browser.tab import STEP_SECONDS
 
@@ -47,6 +48,7 @@ class Watch:
         self._within = False
         self._pending = ""
         self._opened = ""
+        self._before = call.browser.happened.count()
 
     async def __aenter__(self) -> Watch:
         self._changed.clear()
@@ -75,7 +77,7 @@ class Watch:
 
         What was found is in the call: `navigated`, notes, and the tab that is current now.
         """
-        await self._wait(seconds, lambda: self._started or self._within or self._call.browser.happened.anything())
+        await self._wait(seconds, lambda: self._started or self._within or self._happened())
         if expects_download:
             await self._wait(DOWNLOAD_SECONDS, lambda: bool(self._call.browser.happened.downloads))
         elif self._started:
@@ -88,6 +90,8 @@ class Watch:
                     await download.done.wait()
             except TimeoutError:  # it goes on, and the result says so
                 pass
+        if self._call.browser.happened.choosers:
+            self._call.file_input = await input_of(self._call, self._call.browser.happened.choosers[-1])
         await self._tell_navigation()
         await self._tell_tabs()
 
@@ -111,7 +115,10 @@ class Watch:
     @property
     def is_quiet(self) -> bool:
         """Whether nothing at all has been seen."""
-        return not (self._started or self._within or self._call.browser.happened.anything())
+        return not (self._started or self._within or self._happened())
+
+    def _happened(self) -> bool:
+        return self._call.browser.happened.count() > self._before
 
     async def _tell_navigation(self) -> None:
         if self._started and not self._committed and not self._call.browser.happened.downloads:
@@ -136,6 +143,7 @@ class Watch:
             elif tab is None or not await self._move_to(tab, "new tab {}: {}, now the current one"):
                 self._call.notes.append("a tab opened and closed again")
                 await self._move_to(await browser.current(), None)
+            browser.happened.told_tabs = True
         elif browser.happened.closed_tabs:
             tab = await browser.current()
             if tab is not self._call.tab:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -206,6 +207,25 @@ def test_a_page_can_not_lead_a_selector_to_another_element(browser: AgentBrowser
     assert browser.run("return hits") == ["safe"]
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "start"),
+    [("snapshot", {}, "new tab 2: "), ("eval", {"script": "return document.title"}, '"Plain"\nnew tab 2: ')],
+)
+def test_a_tab_that_opens_after_the_answer_is_told_in_the_next_one(
+    browser: AgentBrowser, tool: str, arguments: dict[str, Any], start: str
+) -> None:
+    browser.see("/plain.html")
+    browser.run("document.body.onclick = () => setTimeout(() => open('/count.html'), 200)")
+    browser.click("css=body")
+    browser.until_shown("Count")
+
+    answer = browser.call(tool, **arguments)
+
+    assert answer.text.startswith(start), answer.body
+    assert "count.html" in answer.meta["url"]
+    assert browser.run("return location.pathname") == "/count.html"
+
+
 def test_what_is_covered_is_not_clicked_and_the_cover_is_named(browser: AgentBrowser) -> None:
     tree = browser.see("/reach.html")
 
@@ -354,3 +374,17 @@ def test_a_file_is_given_by_the_label_of_a_hidden_input(browser: AgentBrowser) -
 
     assert all('value "a.txt"' in answer.text for answer in answers)
     assert browser.run("return f.files[0].name") == "a.txt"
+
+
+@pytest.mark.parametrize("name", ["Made", "Below"])
+def test_a_file_chooser_names_the_input_that_takes_the_file(browser: AgentBrowser, name: str) -> None:
+    browser.home.put("a.txt", "a")
+    browser.home.put("b.txt", "b")
+    button = ref(browser.see("/switches.html"), name)
+
+    opened = browser.click(button)
+    target = re.search(r"with a path on (e\d+) file", opened.text)
+    assert target, opened.body
+    titles = [browser.fill(each, path).meta["title"] for each, path in ((target[1], "a.txt"), (button, "b.txt"))]
+
+    assert titles == ["a.txt", "b.txt"]

@@ -31,6 +31,8 @@ async def browser_click(
             if not await watch.accounts_for(problem):
                 raise await explained(call, element, problem) from problem
         await watch.settle()
+    if call.file_input:
+        call.browser.file_inputs = {element.number: call.file_input[0]}
     how = {"left": "", "right": "right-", "middle": "middle-"}[button] + ("double-" if double else "")
     if watch.is_quiet:
         call.notes.append("no navigation")

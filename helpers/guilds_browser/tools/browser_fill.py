@@ -57,7 +57,10 @@ async def browser_fill(call: BrowserCall, target: str, value: str) -> str:
     `not_found` for no such option; `conflict` when the field does not take the focus; for files as Workspace.locate.
     """
     element = await locate(call, target, aim=True)
-    if control := element.state.get("control"):  # a label stands for its field
+    control = element.state.get("control") or call.browser.file_inputs.get(element.number)
+    if (
+        control and not element.state["editable"]
+    ):  # a label stands for its field, a button for the chooser that it opened
         element = await locate(call, f"e{control}", aim=True)
     if element.state["type"] == "file":  # as a rule hidden behind a button of the page's own
         fill: _Fill = _Files(call, element, value)
