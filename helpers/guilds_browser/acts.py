@@ -7,7 +7,7 @@ import re
 
 from playwright.async_api import Error as PlaywrightError
 
-from guilds_browser.locate import gone, label, locate, remember
+from guilds_browser.locate import GoneError, gone, label, locate, remember
 from guilds_browser.page_text import shown
 from guilds_browser.tab import FRAME_SECONDS, STEP_SECONDS, DocumentGoneError, ScriptError, dispose
 from guilds_wire.errors import ToolError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from guilds_browser.watch import Watch
 
 VALUE_MOST_CHARACTERS = 500
+PATIENT_TRIES = 2
+"""After as many an element that the page keeps replacing is clicked without the wait for it to stand still."""
 
 _COVER = re.compile(r"(<[^\n]*?>)[^\n]* intercepts pointer events")
 _REASONS = (
@@ -47,9 +49,10 @@ async def click(
     """
     via = element.state.get("via")
     handle = await element.handle(call, via["number"] if via else 0)
-    place: Any = {"position": {"x": via["x"], "y": via["y"]}, "force": via["force"]} if via else {}
+    place: Any = {"position": {"x": via["x"], "y": via["y"]}} if via else {}
+    at_once = call.tries > PATIENT_TRIES or bool(via and via["force"])
     clicking = asyncio.ensure_future(
-        handle.click(button=button, click_count=2 if double else 1, timeout=1000 * STEP_SECONDS, **place)
+        handle.click(button=button, click_count=2 if double else 1, timeout=1000 * STEP_SECONDS, force=at_once, **place)
     )
     clicking.add_done_callback(lambda _: dispose(handle))
     await watch.during(clicking)
@@ -60,10 +63,11 @@ async def explained(call: BrowserCall, element: Element, problem: PlaywrightErro
     text = str(problem)
     if await call.browser.is_lost():
         return problem
-    if "not attached" in text or "detached" in text:
-        return ToolError(
-            "not_found", f"{element.label} went away while {call.tool} waited for it; take a browser_snapshot."
-        )
+    went = f"{element.label} went away while {call.tool} waited for it; take a browser_snapshot."
+    if "not attached" in text:
+        return GoneError(went)
+    if "detached" in text:  # its frame, which an act may have caused
+        return ToolError("not_found", went)
     cover = _COVER.search(text)
     if cover and cover[1].startswith(("<html", "<body")):
         return ToolError("conflict", f"{element.label} is not where it was as it would be clicked: it moves.")

@@ -13,17 +13,18 @@ import time
 from playwright.async_api import Error as PlaywrightError
 
 from guilds_browser.browser import LostError
+from guilds_browser.locate import GoneError, is_ref
 from guilds_browser.page_text import shown, shown_url
 from guilds_browser.tab import STEP_SECONDS, DocumentGoneError, ScriptError
 from guilds_browser.watch import Watch
 from guilds_wire.envelope import Result
-from guilds_wire.errors import ToolError, clip
+from guilds_wire.errors import ToolError, clip, quoted
 from guilds_wire.paths import Workspace
 from guilds_wire.run_state import RunState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from typing import Any
 
     from guilds_browser.browser import Browser
@@ -47,6 +48,7 @@ class BrowserCall:
         self.request = request
         self.tool = request.tool
         self.has_begun = False
+        self.tries = 0
         self.notes: list[str] = []
         self.navigated: list[str] = []
         self.meta: dict[str, Any] = {}
@@ -118,9 +120,9 @@ class BrowserCall:
         finally:
             run.close()
 
-    def watch(self) -> Watch:
-        """Look out for what an act causes; use it with `async with` around the act."""
-        return Watch(self)
+    def watch(self, element: Element | None = None) -> Watch:
+        """Look out for what an act (on an element) causes; use it with `async with` around the act."""
+        return Watch(self, element.document if element else None)
 
     async def _do(self) -> tuple[str, list[int]]:
         navigates = self.tool == "browser_navigate"
@@ -133,7 +135,7 @@ class BrowserCall:
             await self._tell_late_tab()
         module = __import__(f"guilds_browser.tools.{self.tool}", fromlist=[self.tool])
         try:
-            said = await getattr(module, self.tool)(self, **self.request.args)
+            said = await self._done(getattr(module, self.tool))
         except TimeoutError:
             if asyncio.current_task().cancelling():  # type: ignore[union-attr]
                 raise  # the call's deadline, not a step's
@@ -149,6 +151,26 @@ class BrowserCall:
             await self.to_front()
             await self._tell_late_tab()
         return said if isinstance(said, tuple) else (said, [])
+
+    async def _done(self, act: Callable[..., Awaitable[Any]]) -> Any:
+        """What a tool says. What a selector matches may be replaced before anything is done with it, over and over: it
+        is looked up again then.
+        """
+        target = self.request.args.get("target")
+        give_up = time.monotonic() + STEP_SECONDS
+        while True:
+            self.tries += 1
+            try:
+                return await act(self, **self.request.args)
+            except GoneError as error:
+                if target is None or is_ref(target):
+                    raise
+                if time.monotonic() > give_up:
+                    raise ToolError(
+                        "conflict",
+                        f"the page replaces what {quoted(target)} matches again and again, each time before "
+                        f"{self.tool} could act on it, for {STEP_SECONDS:.0f} s. Nothing was done.",
+                    ) from error
 
     async def _tell_late_tab(self) -> None:
         url, title = await self.tab.headline()

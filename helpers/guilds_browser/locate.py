@@ -9,7 +9,7 @@ import re
 from playwright.async_api import Error as PlaywrightError
 
 from guilds_browser.page_text import shown
-from guilds_browser.tab import FRAME_SECONDS, STEP_SECONDS, DocumentGoneError, dispose
+from guilds_browser.tab import FRAME_SECONDS, STEP_SECONDS, DocumentGoneError, ScriptError, dispose
 from guilds_wire.errors import ToolError, quoted
 from guilds_wire.schema import invalid_argument
 
@@ -32,6 +32,13 @@ COVERED_SECONDS = 0.1
 MATCHES_SHOWN = 5
 _REF = re.compile(r"e([1-9]\d{0,9})")
 _CAPTURE = re.compile(r"(^|>>)\s*\*[\w:+-]+=")
+
+
+class GoneError(ToolError):
+    """The node went away before anything was done with it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("not_found", message)
 
 
 class Element:
@@ -69,13 +76,15 @@ def label(number: int, role: str, name: str) -> str:
     return f'e{number} {role} "{name}"' if name else f"e{number} {role}"
 
 
-def gone(number: int, role: str, name: str) -> ToolError:
+def is_ref(target: str) -> bool:
+    """Whether a target names one node for good, and not what a selector matches now."""
+    return _REF.fullmatch(target.strip()) is not None
+
+
+def gone(number: int, role: str, name: str) -> GoneError:
     """The error for a ref whose node is no longer in a page."""
     what = f'{role} "{shown(name)}"' if name else role
-    return ToolError(
-        "not_found",
-        f"e{number}{f' ({what})' if what else ''} is gone: the page has changed. Take a browser_snapshot.",
-    )
+    return GoneError(f"e{number}{f' ({what})' if what else ''} is gone: the page has changed. Take a browser_snapshot.")
 
 
 async def locate(call: BrowserCall, target: str, *, aim: bool = False) -> Element:
@@ -134,21 +143,41 @@ def covered(element: Element, cover: dict[str, Any]) -> ToolError:
     return ToolError("conflict", f"{element.label} is covered by {by}; dismiss it first.")
 
 
+async def frame_label(call: BrowserCall, frame_id: str) -> str:
+    """A frame for the reader, by the ref of its element where that can be had: `frame e3`."""
+    try:
+        document, _ = await call.tab.ask(frame_id, "headline")  # in the session that it has now
+        if outer := await call.tab.around(document):
+            found = await _asked_of_frame(call, *outer, "adopt")
+            return f"frame e{found['number']}"
+    except (DocumentGoneError, ScriptError, TimeoutError, KeyError):  # it has gone again
+        pass
+    return "a frame"
+
+
+async def _asked_of_frame(
+    call: BrowserCall, document: Document, frame: str, function: str, *arguments: Any
+) -> dict[str, Any]:
+    """What a function of snapshot.js says of a frame's element, by its handle. Raises DocumentGoneError, KeyError."""
+    answer = await document.send(
+        "Runtime.callFunctionOn",
+        objectId=frame,
+        functionDeclaration=f"function (...given) {{ return guilds.{function}(this, ...given) }}",
+        arguments=[{"value": value} for value in (*arguments, *call.browser.refs(1))],
+        returnByValue=True,
+    )
+    found: dict[str, Any] = answer["result"]["value"]
+    call.browser.refs_used(found["next"])
+    return found
+
+
 async def _cover_of_frame(call: BrowserCall, element: Element) -> dict[str, Any] | None:
     """What lies over the frame that an element is in, or over a frame around that."""
     document, point = element.document, element.state["point"]
     try:
         while outer := await call.tab.around(document):
             document, frame = outer
-            answer = await document.send(
-                "Runtime.callFunctionOn",
-                objectId=frame,
-                functionDeclaration="function (...given) { return guilds.over(this, ...given) }",
-                arguments=[{"value": value} for value in (point, *call.browser.refs(1))],
-                returnByValue=True,
-            )
-            found = answer["result"]["value"]
-            call.browser.refs_used(found["next"])
+            found = await _asked_of_frame(call, document, frame, "over", point)
             if cover := found["cover"]:
                 remember(call, document, {cover["number"]: f'{cover["role"]} "{shown(cover["name"])}"'}, call.tab)
                 return dict(cover)
@@ -255,14 +284,16 @@ async def _matches_in(call: BrowserCall, frame: Frame, selector: str) -> tuple[i
     return count, []
 
 
-async def _adopted(call: BrowserCall, frame_id: str, key: str, count: int) -> list[dict[str, Any]]:
+async def _adopted(
+    call: BrowserCall, frame_id: str, key: str, count: int, *, chosen: bool = False
+) -> list[dict[str, Any]]:
     """The refs of the nodes that Playwright keeps under a key; none when it is in another document."""
     numbers = []
     try:
         for index in range(count):
             first, limit = call.browser.refs(MATCHES_SHOWN)
             document = await call.tab.document(frame_id)
-            found = await call.tab.adopt(document, key, index, first, limit)
+            found = await call.tab.adopt(document, key, index, first, limit, chosen)
             if found is None:
                 break
             call.browser.refs_used(found["next"])
@@ -282,7 +313,7 @@ async def input_of(call: BrowserCall, chooser: FileChooser) -> tuple[int, str] |
         async with asyncio.timeout(STEP_SECONDS):  # such a handle is in Playwright's own world
             await chooser.element.evaluate("(input, key) => { globalThis[key] = [input] }", key)
         for frame_id in await call.tab.frame_ids():
-            for found in await _adopted(call, frame_id, key, 1):
+            for found in await _adopted(call, frame_id, key, 1, chosen=True):
                 return found["number"], label(found["number"], found["role"], found["name"])
     except (PlaywrightError, TimeoutError):  # its page has gone
         pass

@@ -989,7 +989,7 @@ const valueNow = (number, wanted) => {
 }
 const comparable = (text) => text.replace(/\r\n?/g, '\n').replace(/\u00a0/g, ' ').replace(/\n+/g, '\n').replace(/\n$/, '')
 
-const optionsFor = (number) => [...(elementOf(number)?.options || [])].map((option) => [clean(option.text || option.label), option.value, ask(option, 'matches', ':disabled')])
+const optionsFor = (number) => elementOf(number) && [...elementOf(number).options].map((option) => [clean(option.text || option.label), option.value, ask(option, 'matches', ':disabled')])
 
 /* Inputs whose value is set as a whole, since no keys make it up. */
 const SET_WHOLE = new Set('color date time datetime-local month range week'.split(' '))
@@ -1252,12 +1252,12 @@ const boxOf = (number) => {
 
 /* The ref of a node that a selector or a file chooser found, with its role and name. An input that a page has made for
    a chooser alone is in no document, and is held until there is another. */
-const adopt = (el, next, limit) => {
+const adopt = (el, next, limit, isChosen = false) => {
   if (own(el, 'nodeType') !== 1 || own(el, 'ownerDocument') !== document) return null
   lend(next, limit)
   const number = refOf(el)
   if (number === null) return null
-  if (!own(el, 'isConnected')) kept.apart = el
+  if (isChosen && !own(el, 'isConnected')) kept.apart = el
   const entry = kept.nodes.get(number)
   const now = describe(el)
   if (!entry.role) remember(number, now.role, now.name)

@@ -245,9 +245,11 @@ class Tab:
         if world := await self._engine_world(document):
             await document.send("Runtime.evaluate", expression=f"delete globalThis[{key!r}]", uniqueContextId=world[0])
 
-    async def adopt(self, document: Document, key: str, index: int, first: int, limit: int) -> dict[str, Any] | None:
+    async def adopt(
+        self, document: Document, key: str, index: int, first: int, limit: int, chosen: bool
+    ) -> dict[str, Any] | None:
         """The ref, role and name of a node that is kept under a key, which is given a ref between `first` and `limit`
-        if it has none; None when this document's world keeps nothing there.
+        if it has none; None when this document's world keeps nothing there. With `chosen` it need not be in the page.
 
         Raises DocumentGoneError, TimeoutError.
         """
@@ -266,7 +268,7 @@ class Tab:
         answer = await document.send(
             "Runtime.callFunctionOn",
             objectId=here["object"]["objectId"],
-            functionDeclaration=f"function () {{ return guilds.adopt(this, {first}, {limit}) }}",
+            functionDeclaration=f"function () {{ return guilds.adopt(this, {first}, {limit}, {json.dumps(chosen)}) }}",
             returnByValue=True,
         )
         found: dict[str, Any] | None = answer["result"].get("value")
@@ -332,7 +334,7 @@ class Tab:
 
     async def around(self, document: Document) -> tuple[Document, str] | None:
         """The document that a frame's document is shown in, and a handle there of the frame's element; None for the
-        main document. Raises DocumentGoneError, TimeoutError.
+        main document. Raises DocumentGoneError, TimeoutError, KeyError.
         """
         if document.frame_id == self.target_id:
             return None
@@ -421,6 +423,7 @@ class Tab:
                 async with asyncio.timeout(FRAME_SECONDS):
                     session = await self._context.new_cdp_session(frame)
                     tree = (await session.send("Page.getFrameTree"))["frameTree"]
+                    await session.send("Page.enable")
             except (PlaywrightError, TimeoutError):
                 continue
             self._listen(session)

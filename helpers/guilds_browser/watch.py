@@ -7,16 +7,19 @@ import asyncio
 from playwright.async_api import Error as PlaywrightError
 
 from guilds_browser.devtools import BLANK
-from guilds_browser.locate import input_of
+from guilds_browser.locate import frame_label, input_of
 from guilds_browser.page_text import shown, shown_url
 from guilds_browser.tab import STEP_SECONDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
+    from playwright.async_api import CDPSession
+
     from guilds_browser.calls import BrowserCall
-    from guilds_browser.tab import Tab
+    from guilds_browser.tab import Document, Tab
 
 WATCH_SECONDS = 0.04
 NAVIGATION_SECONDS = 5.0
@@ -31,16 +34,23 @@ _EVENTS = (
     "Page.frameStoppedLoading",
     "Page.windowOpen",
 )
+_FRAME_EVENTS = (*_EVENTS[:3], "Page.frameStoppedLoading", "Page.frameDetached")
+FRAMES_TOLD_MOST = 3
 
 
 class Watch:
     """Looks at the call's tab from before the act until `settle` has waited for what it caused."""
 
-    def __init__(self, call: BrowserCall) -> None:
+    def __init__(self, call: BrowserCall, document: Document | None = None) -> None:
         self._call = call
         self._tab = call.tab
+        self._sessions = [call.tab.session]
+        if document and document.session is not call.tab.session:  # a frame with a process of its own
+            self._sessions.append(document.session)
+        self._frames: dict[str, str] = {}
+        self._frames_coming: set[str] = set()
         self._changed = call.browser.signal
-        self._handlers: list[tuple[str, Any]] = []
+        self._handlers: list[tuple[CDPSession, str, Any]] = []
         self._started = False
         self._committed = False
         self._ready = False
@@ -53,12 +63,15 @@ class Watch:
     async def __aenter__(self) -> Watch:
         self._changed.clear()
         for name in _EVENTS:
-            self._listen(name)
+            self._listen(self._tab.session, name, self._note)
+        for session in self._sessions:
+            for name in _FRAME_EVENTS:
+                self._listen(session, name, self._note_frame)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for name, handler in self._handlers:
-            self._tab.session.remove_listener(name, handler)
+        for session, name, handler in self._handlers:
+            session.remove_listener(name, handler)
 
     async def during(self, act: asyncio.Future[None]) -> None:
         """Wait until an act has ended, or has begun a navigation; it may end later then. Raises as the act does, and
@@ -77,7 +90,7 @@ class Watch:
 
         What was found is in the call: `navigated`, notes, and the tab that is current now.
         """
-        await self._wait(seconds, lambda: self._started or self._within or self._happened())
+        await self._wait(seconds, lambda: not self.is_quiet)
         if expects_download:
             await self._wait(DOWNLOAD_SECONDS, lambda: bool(self._call.browser.happened.downloads))
         elif self._started:
@@ -93,6 +106,8 @@ class Watch:
         if self._call.browser.happened.choosers:
             self._call.file_input = await input_of(self._call, self._call.browser.happened.choosers[-1])
         await self._tell_navigation()
+        if self._frames and not self._started:
+            await self._tell_frames()
         await self._tell_tabs()
 
     async def accounts_for(self, problem: PlaywrightError) -> bool:
@@ -115,7 +130,7 @@ class Watch:
     @property
     def is_quiet(self) -> bool:
         """Whether nothing at all has been seen."""
-        return not (self._started or self._within or self._happened())
+        return not (self._started or self._within or self._frames or self._happened())
 
     def _happened(self) -> bool:
         return self._call.browser.happened.count() > self._before
@@ -131,6 +146,18 @@ class Watch:
             self._call.navigated.append(url)
             late = "" if self._ready or self._within else " (still loading)"
             self._call.notes.append(f'url → {shown_url(url)} "{shown(title)}"{late}')
+
+    async def _tell_frames(self) -> None:
+        await self._wait(NAVIGATION_SECONDS, lambda: not self._frames_coming)
+        for frame_id, url in list(self._frames.items())[:FRAMES_TOLD_MOST]:
+            frame = await frame_label(self._call, frame_id)
+            if frame_id in self._frames_coming:
+                self._call.notes.append(f"{frame}: still loading {shown_url(url)}")
+            else:
+                self._call.navigated.append(url)
+                self._call.notes.append(f"{frame} → {shown_url(url)}")
+        if (more := len(self._frames) - FRAMES_TOLD_MOST) > 0:
+            self._call.notes.append(f"and {more} more frames went elsewhere")
 
     async def _tell_tabs(self) -> None:
         browser = self._call.browser
@@ -180,13 +207,31 @@ class Watch:
             except TimeoutError:
                 return
 
-    def _listen(self, name: str) -> None:
+    def _listen(self, session: CDPSession, name: str, note: Callable[[str, dict[str, Any]], None]) -> None:
         def seen(event: dict[str, Any]) -> None:
-            self._note(name, event)
+            note(name, event)
             self._changed.set()
 
-        self._tab.session.on(name, seen)
-        self._handlers.append((name, seen))
+        session.on(name, seen)
+        self._handlers.append((session, name, seen))
+
+    def _note_frame(self, name: str, event: dict[str, Any]) -> None:
+        frame_id = event["frame"]["id"] if "frame" in event else event["frameId"]
+        if frame_id == self._tab.target_id:
+            return
+        if name == "Page.frameStartedNavigating":
+            if event.get("navigationType") not in ("sameDocument", "historySameDocument") and event["url"] != BLANK:
+                self._frames[frame_id] = event["url"]
+                self._frames_coming.add(frame_id)
+        elif name == "Page.frameDetached" and event.get("reason") != "swap":
+            self._frames.pop(frame_id, None)
+            self._frames_coming.discard(frame_id)
+        elif name == "Page.navigatedWithinDocument":
+            self._frames[frame_id] = event["url"]
+        else:
+            if frame_id in self._frames and name == "Page.frameNavigated":
+                self._frames[frame_id] = event["frame"]["url"]
+            self._frames_coming.discard(frame_id)
 
     def _note(self, name: str, event: dict[str, Any]) -> None:
         main = self._tab.target_id
@@ -197,7 +242,8 @@ class Watch:
         elif name == "Page.frameNavigated":
             if event["frame"]["id"] == main:
                 self._started = self._committed = True
-                self._ready = self._stopped = False
+                self._ready = event.get("type") == "BackForwardCacheRestore"  # whole, with no event of its content
+                self._stopped = False
         elif event["frameId"] != main:
             return
         elif name == "Page.frameStartedNavigating":

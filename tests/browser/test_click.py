@@ -388,3 +388,36 @@ def test_a_file_chooser_names_the_input_that_takes_the_file(browser: AgentBrowse
     titles = [browser.fill(each, path).meta["title"] for each, path in ((target[1], "a.txt"), (button, "b.txt"))]
 
     assert titles == ["a.txt", "b.txt"]
+
+
+def test_what_a_selector_matches_is_looked_up_again_where_the_page_replaces_it(browser: AgentBrowser) -> None:
+    browser.see_with("/anew.html", "Go")
+    old = ref(browser.snapshot(), "Go")
+    browser.until("return document.querySelector('#root button') !== (window.first ??= root.firstChild)")
+
+    clicked, picked, gone = browser.click("role=button"), browser.fill("role=combobox", "b"), browser.click(old)
+
+    assert clicked.text.startswith("clicked "), clicked.body
+    assert browser.run("return hits") == [1]
+    assert picked.text.startswith("filled ")
+    assert "is gone" in gone.message
+
+
+@pytest.mark.parametrize("link", ["On?near", "Across?near", "On?far", "Across?far"])
+def test_a_frame_that_goes_elsewhere_is_told(browser: AgentBrowser, link: str) -> None:
+    tree = browser.see_with("/onward.html", "On?far")
+
+    answer = browser.click(ref(tree, link))
+
+    assert re.search(r"\nframe e\d+ → http://\S+/plain\.html$", answer.text), answer.body
+    assert [url.rpartition("/")[2] for url in answer.meta["navigated"]] == ["plain.html"]
+    assert answer.meta["title"] == "Onward"
+
+
+def test_a_page_that_comes_back_whole_is_not_told_as_loading(browser: AgentBrowser) -> None:
+    browser.go("/plain.html")
+    browser.go("/count.html")
+
+    answers = [browser.call("eval", script=f"history.{way}()") for way in ("back", "forward", "back")]
+
+    assert ["still loading" in answer.text for answer in answers] == [False, False, False]

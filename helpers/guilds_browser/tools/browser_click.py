@@ -23,7 +23,7 @@ async def browser_click(
 ) -> str:
     """Click it, at most 5 s. Raises ToolError as `aim` does, before anything is done."""
     element = await aim(call, target)
-    async with call.watch() as watch:
+    async with call.watch(element) as watch:
         call.begin()
         try:
             await click(call, element, watch, button, double=double)

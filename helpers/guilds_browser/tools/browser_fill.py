@@ -17,7 +17,7 @@ from guilds_browser.acts import (
     require_taken,
     told_value,
 )
-from guilds_browser.locate import locate, ready
+from guilds_browser.locate import gone, locate, ready
 from guilds_browser.page_text import shown
 from guilds_browser.tab import STEP_SECONDS, DocumentGoneError, ScriptError, dispose
 from guilds_wire.errors import ToolError, clip, quoted
@@ -67,7 +67,7 @@ async def browser_fill(call: BrowserCall, target: str, value: str) -> str:
     else:
         element = await ready(call, element)
         fill = await _kind_of(call, element, value)
-    async with call.watch() as watch:
+    async with call.watch(element) as watch:
         call.begin()
         try:
             async with asyncio.timeout(STEP_SECONDS + 1):
@@ -84,7 +84,10 @@ async def browser_fill(call: BrowserCall, target: str, value: str) -> str:
 async def _kind_of(call: BrowserCall, element: Element, value: str) -> _Fill:
     state = element.state
     if state["tag"] == "select":
-        return _Options(call, element, await element.ask("optionsFor"), value)
+        options = await element.ask("optionsFor")
+        if options is None:
+            raise gone(element.number, state["role"], state["name"])
+        return _Options(call, element, options, value)
     if state["type"] in ("checkbox", "radio") or state["role"] in CHECKED_ROLES:
         return _Checked(call, element, value)
     if state["type"] not in SET_TYPES:

@@ -43,7 +43,7 @@ async def browser_type(call: BrowserCall, target: str, text: str, submit: bool) 
     require_editable(call, element)
     found: dict[str, Any] | None = None
     others = OtherFrames(call, element)
-    async with call.watch() as watch:
+    async with call.watch(element) as watch:
         call.begin()
         try:
             await others.guard()
