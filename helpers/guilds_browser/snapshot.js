@@ -204,12 +204,15 @@ const contentText = (el, depth = 0) => {
     if (own(child, 'nodeType') === 3) { text += child.nodeValue; continue }
     if (own(child, 'nodeType') !== 1 || SKIPPED.has(tagOf(child)) || ask(child, 'getAttribute', 'aria-hidden') === 'true') continue
     if (tagOf(child) === 'br') { text += ' '; continue }
-    if (!isShown(child)) continue
+    if (!isShown(child) || isSubtree(child)) continue
     const part = partName(child, depth + 1)
     text += INLINE.has(getComputedStyle(child).display) ? part : ' ' + part + ' '
   }
   return text + pseudoText(el, '::after')
 }
+
+/* The items below a tree's item are no part of its name. */
+const isSubtree = (el) => ask(el, 'getAttribute', 'role') === 'group' && !!ask(el, 'closest', '[role=treeitem]')
 
 const pseudoText = (el, which) => {
   const content = getComputedStyle(el, which).content
@@ -409,7 +412,7 @@ class Entry {
 }
 
 class Text {
-  constructor(text, el, parent) { this.text = text; this.el = el; this.parent = parent; this.line = null; this.taken = false }
+  constructor(text, el, parent) { this.text = text; this.el = this.place = el; this.parent = parent; this.line = null; this.taken = false }
 }
 
 class Walk {
@@ -594,13 +597,17 @@ const linkOf = (el) => {
   return href && href.length <= HREF_MOST && !/^(javascript|data):/i.test(href) ? ' ' + href.replace(/ /g, '%20') : ''
 }
 
+/* What stands for the name of a box that is clicked; what has a structure of its own is named by its author alone. */
+const WORDS_NAME = new Set('listitem cell gridcell term definition'.split(' '))
+const wordsOf = (el, role) => TRANSPARENT.has(role) || WORDS_NAME.has(role) || (role === 'row' && isFocusable(el)) ? clean(authorName(el) || contentText(el)) : ''
+
 const shownRole = (el, role, acts, scrolls) =>
   TRANSPARENT.has(role) ? acts ? 'clickable' : 'panel' : role
 
 const describe = (el, role = roleOf(el)) => {
   if (role === null) return {role: 'hidden', name: cut(clean(el.name || ''))}
   const acts = INTERACTIVE.has(role) || !TRANSPARENT.has(role)
-  const name = nameOf(el, role) || (TRANSPARENT.has(role) || kept.clickable.has(el) ? clean(authorName(el) || contentText(el)) : '')
+  const name = nameOf(el, role) || (TRANSPARENT.has(role) || kept.clickable.has(el) ? wordsOf(el, role) : '')
   return {role: shownRole(el, role, acts || !isPanel(el), isPanel(el)), name: cut(name)}
 }
 
@@ -614,7 +621,7 @@ const lineOf = (entry, options) => {
   const {el, role} = entry
   const needsRef = entry.acts || entry.scrolls || role === 'iframe'
   let name = nameOf(el, role)
-  if (!name && entry.acts && !INTERACTIVE.has(role)) name = clean(contentText(el))
+  if (!name && entry.acts) name = wordsOf(el, role)
   const shown = shownRole(el, role, entry.acts, entry.scrolls)
   let line = shown + (name ? ' ' + quoted(name) : '')
   entry.name = cut(name)
