@@ -109,3 +109,13 @@ def test_a_dialog_that_nobody_saw_open_is_got_past(own_browser: AgentBrowser) ->
 
     assert "did not answer" in said.text
     assert own_browser.go("/plain.html").meta["title"] == "Plain"
+
+
+def test_a_dialog_with_an_answer_is_waited_for(browser: AgentBrowser) -> None:
+    browser.see("/plain.html")
+    browser.run("document.body.onclick = () => setTimeout(() => { document.title = confirm('Sure?') }, 150)")
+
+    answer = browser.click("css=body", dialog="accept")
+
+    assert 'dialog confirm "Sure?" → accepted' in answer.text
+    assert browser.run("return document.title") == "true"

@@ -47,6 +47,15 @@ def test_fill_says_when_the_page_changed_the_value(browser: AgentBrowser) -> Non
     assert 'value "QUIET"\nthe value did not stick' in answer.text
 
 
+def test_a_value_that_the_page_put_in_a_form_is_told_as_that(browser: AgentBrowser) -> None:
+    browser.see("/moves.html")
+    browser.run("long.oninput = () => long.value = long.value.replace(/^(\\d{3})(\\d+)$/, '($1) $2')")
+
+    answer = browser.fill("#long", "5551234")
+
+    assert answer.text.endswith('value "(555) 1234"\nthe page wrote the value in a form of its own')
+
+
 def test_fill_sends_real_events(browser: AgentBrowser) -> None:
     tree = browser.see("/react.html")
 

@@ -6,6 +6,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from guilds_browser.acts import click, explained
 from guilds_browser.locate import aim
+from guilds_browser.watch import WATCH_SECONDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,13 +14,16 @@ if TYPE_CHECKING:
 
     from guilds_browser.calls import BrowserCall
 
+DIALOG_SECONDS = 0.3
+"""How long a dialog that the caller has an answer for may take to open."""
+
 
 async def browser_click(
     call: BrowserCall,
     target: str,
     button: Literal["left", "right", "middle"],
     double: bool,
-    dialog: str | None = None,  # noqa: ARG001 (the browser has it since the call began)
+    dialog: str | None = None,
 ) -> str:
     """Click it, at most 5 s. Raises ToolError as `aim` does, before anything is done."""
     element = await aim(call, target)
@@ -30,7 +34,7 @@ async def browser_click(
         except PlaywrightError as problem:
             if not await watch.accounts_for(problem):
                 raise await explained(call, element, problem) from problem
-        await watch.settle()
+        await watch.settle(seconds=WATCH_SECONDS if dialog is None else DIALOG_SECONDS)
     if call.file_input:
         call.browser.file_inputs = {element.number: call.file_input[0]}
     how = {"left": "", "right": "right-", "middle": "middle-"}[button] + ("double-" if double else "")

@@ -231,10 +231,18 @@ async def _said(call: BrowserCall, fill: _Fill) -> str:
     if (now := told_value(found)) is None:
         call.notes.append("the element is gone since: the page has removed or replaced it; take a browser_snapshot")
         return filled
-    if not fill.stuck(found):
+    if not fill.stuck(found) and _is_masked(fill.value, found.get("value")):
+        call.notes.append("the page wrote the value in a form of its own")
+    elif not fill.stuck(found):
         call.notes.append("the value did not stick: the page changed it")
     elif fill.most is not None:
         call.notes.append(cut_short(fill.most))
     elif isinstance(fill.wanted, str) and fill.wanted != fill.value and element.state["type"] != "password":
         call.notes.append("the browser normalised the value for this kind of field")
     return f"{filled}: value {now}"
+
+
+def _is_masked(value: str, now: str | None) -> bool:
+    """Whether a page has only put a value's letters and digits in a form, as for a telephone number."""
+    letters = "".join(filter(str.isalnum, value))
+    return bool(letters) and now is not None and "".join(filter(str.isalnum, now)) == letters
