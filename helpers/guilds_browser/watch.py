@@ -36,6 +36,8 @@ _EVENTS = (
 )
 _FRAME_EVENTS = (*_EVENTS[:3], "Page.frameStoppedLoading", "Page.frameDetached")
 FRAMES_TOLD_MOST = 3
+OTHER_FRAME_SECONDS = 1.0
+"""How long a frame that an act was not in is waited for: it may go elsewhere by itself, as advertisements do."""
 
 
 class Watch:
@@ -47,6 +49,7 @@ class Watch:
         self._sessions = [call.tab.session]
         if document and document.session is not call.tab.session:  # a frame with a process of its own
             self._sessions.append(document.session)
+        self._own_frame = document.frame_id if document else ""
         self._frames: dict[str, str] = {}
         self._frames_coming: set[str] = set()
         self._changed = call.browser.signal
@@ -90,7 +93,7 @@ class Watch:
 
         What was found is in the call: `navigated`, notes, and the tab that is current now.
         """
-        await self._wait(seconds, lambda: not self.is_quiet)
+        await self._wait(seconds, lambda: self._started or self._within or self._happened())
         if expects_download:
             await self._wait(DOWNLOAD_SECONDS, lambda: bool(self._call.browser.happened.downloads))
         elif self._started:
@@ -148,7 +151,9 @@ class Watch:
             self._call.notes.append(f'url → {shown_url(url)} "{shown(title)}"{late}')
 
     async def _tell_frames(self) -> None:
-        await self._wait(NAVIGATION_SECONDS, lambda: not self._frames_coming)
+        await self._wait(OTHER_FRAME_SECONDS, lambda: not self._frames_coming)
+        if self._own_frame in self._frames_coming:
+            await self._wait(NAVIGATION_SECONDS, lambda: self._own_frame not in self._frames_coming)
         for frame_id, url in list(self._frames.items())[:FRAMES_TOLD_MOST]:
             frame = await frame_label(self._call, frame_id)
             if frame_id in self._frames_coming:
