@@ -772,7 +772,7 @@ const page = () => {
   const top = document.scrollingElement || document.documentElement
   const most = top ? own(top, 'scrollHeight') - innerHeight : 0
   return {
-    url: location.href, title: cut(clean(document.title), 200),
+    url: location.href, title: cut(clean(document.title), 200), isPdf: document.contentType === 'application/pdf',
     scroll: most > 1 ? Math.round(100 * Math.min(1, scrollY / most)) : 0,
   }
 }

@@ -118,6 +118,7 @@ _ODD: dict[str, Callable[[_Handler], None]] = {
         REPORT, Content_Type="text/plain", Content_Disposition='attachment; filename="../../evil.txt"'
     ),
     "/words.txt": lambda handler: handler.give(b"Plain words, & more", Content_Type="text/plain"),
+    "/paper.pdf": lambda handler: handler.give(b"%PDF-1.1\n", Content_Type="application/pdf"),
     "/data.json": lambda handler: handler.give(b'{"answer": 42}', Content_Type="application/json"),
     "/feed.xml": lambda handler: handler.give(b"<feed><entry>Entry</entry></feed>", Content_Type="text/xml"),
     "/locked": lambda handler: handler.give(b"Locked", 401, WWW_Authenticate='Basic realm="x"'),

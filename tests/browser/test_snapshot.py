@@ -220,3 +220,9 @@ def test_the_source_of_the_snapshot_is_found_when_installed() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert int(done.stdout) > 1000
+
+
+def test_a_pdf_is_said_to_be_one(browser: AgentBrowser) -> None:
+    browser.go("/paper.pdf")
+
+    assert "[a PDF," in browser.snapshot()

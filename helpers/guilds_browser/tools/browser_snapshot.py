@@ -48,6 +48,8 @@ async def browser_snapshot(call: BrowserCall, full: bool, target: str | None = N
     room = _Room(call, full)
     page = await room.add(start, number, 0)
     text = "\n".join([_headline(call, page), *room.lines])
+    if page["isPdf"]:
+        text += "\n[a PDF, whose text Chrome does not give: browser_screenshot shows it]"
     if not room.left:
         return text, []
     more = "" if full else ", or full=true for more"
