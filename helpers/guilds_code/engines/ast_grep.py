@@ -322,25 +322,27 @@ def _attempt(task: Task, found: Found) -> int | None:
     culprit = None
     for pipe in workers:
         poll.register(pipe, select.POLLIN)
-    while workers and culprit is None:
-        wait = task.deadline + OVERTIME_SECONDS - time.monotonic()
-        ready = poll.poll(max(0, int(wait * 1000)))
-        for pipe, _ in ready:
-            piece = os.read(pipe, 1 << 20)
-            *lines, rests[pipe] = (rests[pipe] + piece).split(b"\n")
-            for line in lines:
-                found.add(line)
-            if not piece:
-                poll.unregister(pipe)
-                crash = _end(pipe, *workers.pop(pipe))
-                culprit = crash if culprit is None else culprit
-        if not ready:
-            found.timed_out = True
-            break
-    for pipe, (pid, _) in workers.items():
-        os.kill(pid, SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(pipe)
+    try:
+        while workers and culprit is None:
+            wait = task.deadline + OVERTIME_SECONDS - time.monotonic()
+            ready = poll.poll(max(0, int(wait * 1000)))
+            for pipe, _ in ready:
+                piece = os.read(pipe, 1 << 20)
+                *lines, rests[pipe] = (rests[pipe] + piece).split(b"\n")
+                for line in lines:
+                    found.add(line)
+                if not piece:
+                    poll.unregister(pipe)
+                    crash = _end(pipe, *workers.pop(pipe))
+                    culprit = crash if culprit is None else culprit
+            if not ready:
+                found.timed_out = True
+                break
+    finally:
+        for pipe, (pid, _) in workers.items():
+            os.kill(pid, SIGKILL)
+            os.waitpid(pid, 0)
+            os.close(pipe)
     return culprit
 
 
