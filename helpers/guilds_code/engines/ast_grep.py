@@ -11,6 +11,7 @@ import os
 import select
 import time
 
+from guilds_code.engines.engine_process import fork
 from guilds_code.hits import clipped
 from guilds_wire import lean
 from guilds_wire.descriptors import write_all
@@ -18,7 +19,6 @@ from guilds_wire.errors import VALUE_MAX_CHARACTERS, ToolError, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from mmap import mmap
     from typing import Any
 
@@ -177,7 +177,7 @@ def readings(pattern: str, languages: list[Language]) -> list[Reading]:
     while len(found) < len(languages):
         left = languages[len(found) :]
         pipe, output = os.pipe()
-        pid = _fork(lambda: _read(pattern, left, output))  # noqa: B023 (it is called in here)
+        pid = fork(lambda: _read(pattern, left, output))  # noqa: B023 (it is called in here)
         os.close(output)
         lines = _lines(pipe, time.monotonic() + PATTERN_SECONDS)
         os.kill(pid, SIGKILL)  # it has ended, or takes too long
@@ -192,6 +192,7 @@ def readings(pattern: str, languages: list[Language]) -> list[Reading]:
 
 
 def _read(pattern: str, languages: list[Language], output: int) -> None:
+    _be_silent()
     for language in languages:
         reading = Reading(pattern)
         reading.read(language)
@@ -213,21 +214,9 @@ def _lines(pipe: int, deadline: float) -> list[bytes]:
     return data.split(b"\n")[:-1]
 
 
-def _fork(work: Callable[[], None]) -> int:
-    """Do work in a process apart, which says nothing and leaves no core file should it crash. Its pid."""
-    pid = os.fork()
-    if pid:
-        return pid
-    code = 1
-    try:
-        from resource import RLIMIT_CORE, setrlimit
-
-        setrlimit(RLIMIT_CORE, (0, 0))
-        os.dup2(os.open("/dev/null", os.O_WRONLY), 2)
-        work()
-        code = 0
-    finally:
-        os._exit(code)
+def _be_silent() -> None:
+    """What a library prints as it crashes is nobody's."""
+    os.dup2(os.open("/dev/null", os.O_WRONLY), 2)
 
 
 class Found:
@@ -366,7 +355,7 @@ def _start(task: Task, shares: int) -> tuple[int, tuple[int, mmap]]:
     at_work = mmap(-1, INDEX_BYTES)
     at_work[:] = NO_FILE
     pipe, output = os.pipe()
-    pid = _fork(lambda: _Worker(task, output, at_work).work(shares))
+    pid = fork(lambda: _Worker(task, output, at_work).work(shares))
     os.close(output)
     return pipe, (pid, at_work)
 
@@ -396,6 +385,7 @@ class _Worker:
         self._numbers: dict[str, Any] = {"parsed": 0, "late": False, **dict.fromkeys(REASONS, 0)}
 
     def work(self, shares: int) -> None:
+        _be_silent()
         size = _share_size(len(self._task.files))
         while share := os.read(shares, SHARE_BYTES):
             first = int.from_bytes(share, "big")

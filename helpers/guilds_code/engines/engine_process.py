@@ -1,6 +1,7 @@
-"""An engine's program at work: started in a folder, read as it prints, ended at a deadline.
+"""An engine at work in a process of its own, so that what crashes or hangs it does so alone.
 
-It gets nothing but its arguments: an empty environment, nothing on stdin, no descriptors but those it is to read.
+A program is started in a folder, read as it prints, and ended at a deadline; it gets nothing but its arguments: an
+empty environment, nothing on stdin, no descriptors but those it is to read. A library is called in a fork.
 """
 
 from __future__ import annotations
@@ -14,12 +15,28 @@ from guilds_wire import lean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 PIPE_BYTES = 1 << 20  # as much as an ordinary user may ask for (/proc/sys/fs/pipe-max-size)
 ERRORS_MAX_BYTES = 1 << 20
 SIGKILL = 9
 CANT_START = 127
+
+
+def fork(work: Callable[[], None]) -> int:
+    """Do work in a process apart, which leaves no core file should it crash. Its pid."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        from resource import RLIMIT_CORE, setrlimit
+
+        setrlimit(RLIMIT_CORE, (0, 0))
+        work()
+        code = 0
+    finally:
+        os._exit(code)
 
 
 class EngineProcess:

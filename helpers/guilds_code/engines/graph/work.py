@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
+from guilds_code.engines.engine_process import fork
 from guilds_code.engines.graph.facts import DOC, END, KIND, LINE, NAME, PARENT, SHAPE, SIGNATURE, START
 from guilds_code.engines.graph.languages import family_of, module_of
 
@@ -92,14 +93,7 @@ class _Apart:
         self.done = 0
         self.buffer = bytearray()
         self.pipe, output = os.pipe()
-        self._pid = os.fork()
-        if self._pid == 0:
-            code = 1
-            try:
-                _extract(root, share, output)
-                code = 0
-            finally:
-                os._exit(code)
+        self._pid = fork(lambda: _extract(root, share, output))
         os.close(output)
 
     def end(self) -> None:
@@ -115,12 +109,10 @@ def _extract(root: str, share: list[tuple[str, str, bytes]], output: int) -> Non
     """In a fork: extract, and hold on to nothing of the parent's. Past its time a file ends the process (SIGPROF)."""
     from gc import disable
     from marshal import dumps
-    from resource import RLIMIT_CORE, setrlimit
     from signal import ITIMER_PROF, SIG_DFL, SIGPROF, setitimer, signal
 
     disable()  # facts hold no cycles; collecting costs a third of the time
     sys.setrecursionlimit(RECURSION_LIMIT)
-    setrlimit(RLIMIT_CORE, (0, 0))
     signal(SIGPROF, SIG_DFL)
     os.closerange(3, output)
     os.closerange(output + 1, os.sysconf("SC_OPEN_MAX"))
