@@ -416,6 +416,19 @@ def test_hidden_files_are_searched_and_what_is_kept_apart_only_when_named(home: 
     assert _files(home, "needle", path=".cache/graft")[0] == ".cache/graft/g/x: 1"
 
 
+@pytest.mark.parametrize("tool", ["code_search", "code_match"])
+@pytest.mark.parametrize("path", [".git", "sub/.git/hooks", ".git/config.py", "link"])
+def test_what_git_keeps_is_never_searched(home: AgentHome, tool: str, path: str) -> None:
+    home.put(".git/config.py", "needle\n")
+    home.put("sub/.git/hooks/a.py", "needle\n")
+    (home.path / "link").symlink_to("sub/.git")
+
+    refused = home.call(tool, pattern="needle", path=path)
+
+    assert refused.code == "invalid_arguments"
+    assert "lies in .git, which is not searched" in refused.message
+
+
 def test_a_binary_file_is_one_match_and_its_lines_are_not_shown(home: AgentHome) -> None:
     home.put("a.bin", b"\0\1needle\nneedle\n")
     home.put("b.bin", b"needle\0needle\n")

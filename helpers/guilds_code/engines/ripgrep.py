@@ -118,7 +118,7 @@ class Ripgrep:
 
     `timed_out` tells that a search was cut short there, `unreadable` how many files and folders the last one could not
     read.
-    Raises ToolError: `unavailable`, `engine_failed`, `invalid_arguments` for the pattern.
+    Raises ToolError: `unavailable`, `engine_failed`, `invalid_arguments` for the pattern or a folder in .git.
     """
 
     __slots__ = (
@@ -145,6 +145,9 @@ class Ripgrep:
         self._options.append(b"--regex-size-limit=%d" % REGEX_MAX_BYTES)
         self._options += [b"--no-require-git", b"--no-ignore-global", b"--no-ignore-parent", b"--glob=!.git/"]
         self._rules: list[str] = []
+        folder = located.real if located.is_folder else os.path.dirname(located.real)
+        if b".git" in folder.removeprefix(home).split(b"/"):
+            raise invalid_argument("path", "lies in .git, which is not searched; ask git for what it holds, by `shell`")
         if not located.is_folder:
             located.require_file()
             self._scope = _descriptor_path(located.descriptor)
