@@ -8,7 +8,7 @@
 const NAME_MOST = 120, TEXT_MOST = 500, FULL_TEXT_MOST = 5000, OPTIONS_MOST = 12, HREF_MOST = 80, GONE_MOST = 1000
 const FRAMES_MOST = 50, CLOSED_MOST = 200, DEPTH_MOST = 60
 const LONG_PAGE = 12000   // elements; a page with fewer is looked at whole
-const REACH_SCREENS = 20  // of lines 20 pixels high, about what a snapshot has room for
+const REACH_SCREENS = 40  // of lines 30 pixels high, about what a snapshot has room for
 const MISSES_MOST = 40    // lines that did not fit any more; a shorter one might
 
 /* Kept over a newer version of this file: refs must outlive it. */
@@ -26,6 +26,31 @@ const kept = globalThis.guildsKept ??= {
    what `form.title` gives. Whatever may be a form is asked through its prototype. */
 const own = (node, member) => node instanceof HTMLFormElement ? Reflect.get(HTMLFormElement.prototype, member, node) : node[member]
 const ask = (node, method, ...given) => own(node, method).apply(node, given)
+
+/* The same for what a snapshot asks of every node, which has to be fast: each by itself, so that the engine inlines it. */
+const getter = (type, member) => Object.getOwnPropertyDescriptor(type.prototype, member).get
+const getNodeType = getter(Node, 'nodeType'), getParentNode = getter(Node, 'parentNode'), getParent = getter(Node, 'parentElement')
+const getChildNodes = getter(Node, 'childNodes'), getFirstChild = getter(Node, 'firstChild')
+const getFirstElement = getter(Element, 'firstElementChild'), getTag = getter(Element, 'localName'), getOpenRoot = getter(Element, 'shadowRoot')
+const getWidth = getter(Element, 'clientWidth'), getWidthInside = getter(Element, 'scrollWidth')
+const getHeight = getter(Element, 'clientHeight'), getHeightInside = getter(Element, 'scrollHeight')
+const nodeTypeOf = (node) => getNodeType.call(node)
+const parentNodeOf = (node) => getParentNode.call(node)
+const parentOf = (node) => getParent.call(node)
+const childNodesOf = (node) => getChildNodes.call(node)
+const firstChildOf = (node) => getFirstChild.call(node)
+const firstElementOf = (el) => getFirstElement.call(el)
+const tagOf = (el) => getTag.call(el)
+const openRootOf = (el) => getOpenRoot.call(el)
+const overWidthOf = (el) => getWidthInside.call(el) - getWidth.call(el)
+const overHeightOf = (el) => getHeightInside.call(el) - getHeight.call(el)
+const treeRootOf = (node) => Node.prototype.getRootNode.call(node)
+const attributeOf = (el, name) => Element.prototype.getAttribute.call(el, name)
+const hasAttribute = (el, name) => Element.prototype.hasAttribute.call(el, name)
+const closest = (el, selector) => Element.prototype.closest.call(el, selector)
+const matches = (el, selector) => Element.prototype.matches.call(el, selector)
+const checkVisibility = (el, options) => Element.prototype.checkVisibility.call(el, options)
+const rectOf = (el) => Element.prototype.getBoundingClientRect.call(el)
 
 // ---- text
 
@@ -87,15 +112,14 @@ const SECTIONING = 'article, aside, main, nav, section, [role=article], [role=co
 const SKIPPED = new Set(('script style noscript template head meta link title base param source track colgroup col ' +
   'datalist object embed').split(' '))
 
-const tagOf = (el) => own(el, 'localName')
 const isHtml = (el) => own(el, 'namespaceURI') === 'http://www.w3.org/1999/xhtml'
 
-const isFocusable = (el) => own(el, 'tabIndex') >= 0 || ask(el, 'hasAttribute', 'tabindex') || isEditableRoot(el)
+const isFocusable = (el) => own(el, 'tabIndex') >= 0 || hasAttribute(el, 'tabindex') || isEditableRoot(el)
 
-const isEditableRoot = (el) => own(el, 'isContentEditable') === true && !(own(el, 'parentElement') && own(el, 'parentElement').isContentEditable)
+const isEditableRoot = (el) => own(el, 'isContentEditable') === true && !(parentOf(el) && parentOf(el).isContentEditable)
 
 const tableCellRole = (el) => {
-  const grid = ask(el, 'closest', 'table, [role=grid], [role=treegrid]')
+  const grid = closest(el, 'table, [role=grid], [role=treegrid]')
   const role = grid && grid.getAttribute('role')
   return role === 'grid' || role === 'treegrid' ? 'gridcell' : 'cell'
 }
@@ -103,32 +127,32 @@ const tableCellRole = (el) => {
 const nativeRole = (el) => {
   const tag = tagOf(el)
   if (!isHtml(el)) {
-    if (tag === 'a') return ask(el, 'hasAttribute', 'href') || ask(el, 'hasAttribute', 'xlink:href') ? 'link' : 'generic'
+    if (tag === 'a') return hasAttribute(el, 'href') || hasAttribute(el, 'xlink:href') ? 'link' : 'generic'
     return tag === 'svg' && (authorName(el) || svgTitle(el)) ? 'image' : 'generic'
   }
   switch (tag) {
-    case 'a': case 'area': return ask(el, 'hasAttribute', 'href') ? 'link' : 'generic'
+    case 'a': case 'area': return hasAttribute(el, 'href') ? 'link' : 'generic'
     case 'input': {
       const type = el.type
       const role = type in INPUT_ROLES ? INPUT_ROLES[type] : 'textbox'
       return el.list && (role === 'textbox' || role === 'searchbox') ? 'combobox' : role
     }
     case 'select': return el.multiple || el.size > 1 ? 'listbox' : 'combobox'
-    case 'img': return ask(el, 'getAttribute', 'alt') === '' && !authorName(el) && !own(el, 'title') ? 'none' : 'image'
-    case 'header': return ask(el, 'closest', SECTIONING) ? 'generic' : 'banner'
-    case 'footer': return ask(el, 'closest', SECTIONING) ? 'generic' : 'contentinfo'
-    case 'aside': return own(el, 'parentElement') && own(el, 'parentElement').closest(SECTIONING.replace('main, ', '').replace(', [role=main]', '')) && !authorName(el) ? 'generic' : 'complementary'
+    case 'img': return attributeOf(el, 'alt') === '' && !authorName(el) && !own(el, 'title') ? 'none' : 'image'
+    case 'header': return closest(el, SECTIONING) ? 'generic' : 'banner'
+    case 'footer': return closest(el, SECTIONING) ? 'generic' : 'contentinfo'
+    case 'aside': return parentOf(el) && parentOf(el).closest(SECTIONING.replace('main, ', '').replace(', [role=main]', '')) && !authorName(el) ? 'generic' : 'complementary'
     case 'section': return authorName(el) ? 'region' : 'generic'
     case 'form': return authorName(el) ? 'form' : 'generic'
     case 'td': return tableCellRole(el)
-    case 'th': return el.scope === 'row' || el.scope === 'rowgroup' || (!el.scope && own(el, 'parentElement') &&
-      own(el, 'parentElement').closest('tbody, tfoot') && el.cellIndex === 0 && !ask(el, 'closest', 'thead')) ? 'rowheader' : 'columnheader'
+    case 'th': return el.scope === 'row' || el.scope === 'rowgroup' || (!el.scope && parentOf(el) &&
+      parentOf(el).closest('tbody, tfoot') && el.cellIndex === 0 && !closest(el, 'thead')) ? 'rowheader' : 'columnheader'
   }
   return TAG_ROLES[tag] || 'generic'
 }
 
 const roleOf = (el) => {
-  const given = ask(el, 'getAttribute', 'role')
+  const given = attributeOf(el, 'role')
   let role = null
   if (given) {
     for (const token of given.trim().toLowerCase().split(/\s+/)) {
@@ -140,7 +164,7 @@ const roleOf = (el) => {
     if (role === 'img') role = 'image'
     if (role === 'directory') role = 'list'
     // What can be reached is not presentational (WAI-ARIA, "Presentational Roles Conflict Resolution").
-    if ((role === 'none' || role === 'presentation') && (isFocusable(el) || ask(el, 'hasAttribute', 'aria-label'))) role = null
+    if ((role === 'none' || role === 'presentation') && (isFocusable(el) || hasAttribute(el, 'aria-label'))) role = null
     if (role === 'presentation') role = 'none'
   }
   if (!role) role = nativeRole(el)
@@ -151,9 +175,9 @@ const roleOf = (el) => {
 // ---- names (accname 1.2)
 
 const authorName = (el) => {
-  const ids = ask(el, 'getAttribute', 'aria-labelledby')
+  const ids = attributeOf(el, 'aria-labelledby')
   if (ids) {
-    const root = ask(el, 'getRootNode')
+    const root = treeRootOf(el)
     const parts = []
     for (const id of ids.trim().split(/\s+/)) {
       const other = root.getElementById ? root.getElementById(id) : null
@@ -162,17 +186,17 @@ const authorName = (el) => {
     const joined = clean(parts.join(' '))
     if (joined) return joined
   }
-  return clean(ask(el, 'getAttribute', 'aria-label') || '')
+  return clean(attributeOf(el, 'aria-label') || '')
 }
 
 const svgTitle = (el) => {
-  for (const child of own(el, 'children')) if (own(child, 'localName') === 'title') return clean(own(child, 'textContent') || '')
+  for (const child of own(el, 'children')) if (tagOf(child) === 'title') return clean(own(child, 'textContent') || '')
   return ''
 }
 
 /* The name of an element as a part of another's, or the text that stands for it. */
 const partName = (el, depth) => {
-  const given = clean(ask(el, 'getAttribute', 'aria-label') || '')
+  const given = clean(attributeOf(el, 'aria-label') || '')
   if (given) return given
   const tag = tagOf(el)
   if (tag === 'img' || tag === 'area') return el.alt || own(el, 'title') || ''
@@ -201,8 +225,8 @@ const contentText = (el, depth = 0) => {
   let text = pseudoText(el, '::before')
   for (const child of childrenOf(el)) {
     if (text.length > NAME_MOST * 4) break
-    if (own(child, 'nodeType') === 3) { text += child.nodeValue; continue }
-    if (own(child, 'nodeType') !== 1 || SKIPPED.has(tagOf(child)) || ask(child, 'getAttribute', 'aria-hidden') === 'true') continue
+    if (nodeTypeOf(child) === 3) { text += child.nodeValue; continue }
+    if (nodeTypeOf(child) !== 1 || SKIPPED.has(tagOf(child)) || attributeOf(child, 'aria-hidden') === 'true') continue
     if (tagOf(child) === 'br') { text += ' '; continue }
     if (!isShown(child) || isSubtree(child)) continue
     const part = partName(child, depth + 1)
@@ -212,7 +236,7 @@ const contentText = (el, depth = 0) => {
 }
 
 /* The items below a tree's item are no part of its name. */
-const isSubtree = (el) => ask(el, 'getAttribute', 'role') === 'group' && !!ask(el, 'closest', '[role=treeitem]')
+const isSubtree = (el) => attributeOf(el, 'role') === 'group' && !!closest(el, '[role=treeitem]')
 
 const pseudoText = (el, which) => {
   const content = getComputedStyle(el, which).content
@@ -225,15 +249,15 @@ const labelText = (label, field) => {
     let text = ''
     for (const child of childrenOf(el)) {
       if (child === field || text.length > NAME_MOST * 4) continue
-      if (own(child, 'nodeType') === 3) text += child.nodeValue
-      else if (own(child, 'nodeType') === 1 && !SKIPPED.has(tagOf(child)) && isShown(child) && depth < DEPTH_MOST) {
+      if (nodeTypeOf(child) === 3) text += child.nodeValue
+      else if (nodeTypeOf(child) === 1 && !SKIPPED.has(tagOf(child)) && isShown(child) && depth < DEPTH_MOST) {
         const inner = ask(child, 'contains', field) ? walk(child, depth + 1) : partName(child, depth)
         text += INLINE.has(getComputedStyle(child).display) ? inner : ' ' + inner + ' '
       }
     }
     return text
   }
-  return clean(ask(label, 'getAttribute', 'aria-label') || walk(label, 0))
+  return clean(attributeOf(label, 'aria-label') || walk(label, 0))
 }
 
 /* Which labels an element has. `el.labels` searches the whole document each time: for a snapshot, that is done once. */
@@ -242,7 +266,7 @@ let labelIndex = null
 const labelsOf = (el) => {
   if (!LABELABLE.has(tagOf(el))) return []
   if (!labelIndex) return [...el.labels || []]
-  const root = ask(el, 'getRootNode')
+  const root = treeRootOf(el)
   let found = labelIndex.get(root)
   if (!found) {
     labelIndex.set(root, found = new Map())
@@ -277,20 +301,20 @@ const nameOf = (el, role) => {
     const text = clean(contentText(el))
     if (text) return text
   }
-  return clean(own(el, 'title') && typeof own(el, 'title') === 'string' ? own(el, 'title') : ask(el, 'getAttribute', 'aria-placeholder') || '')
+  return clean(own(el, 'title') && typeof own(el, 'title') === 'string' ? own(el, 'title') : attributeOf(el, 'aria-placeholder') || '')
 }
 
 // ---- visibility and children
 
 const isShown = (el) => {
   if (tagOf(el) === 'area') { const image = imageOf(el); return !!image && isShown(image) }
-  return ask(el, 'checkVisibility', {visibilityProperty: true}) ||
+  return checkVisibility(el, {visibilityProperty: true}) ||
     (getComputedStyle(el).display === 'contents' && getComputedStyle(el).visibility === 'visible')
 }
 
 /* The picture that an area is a part of, and a picture's areas that lead somewhere. */
 const imageOf = (area) => {
-  const map = ask(area, 'closest', 'map')
+  const map = closest(area, 'map')
   return map && [...ask(area, 'getRootNode').querySelectorAll('img[usemap]')].find((image) => mapOf(image) === map) || null
 }
 const mapOf = (image) => {
@@ -299,27 +323,26 @@ const mapOf = (image) => {
 }
 const areasOf = (image) => [...mapOf(image)?.querySelectorAll('area[href]') || []]
 
-const rootOf = (el) => own(el, 'shadowRoot') || kept.closedRoots.get(el) || null
+const rootOf = (el) => openRootOf(el) || kept.closedRoots.get(el) || null
 
 /* The children as they are laid out: a shadow root's in place of a host's, what is assigned in place of a slot's. */
 const childrenOf = (node) => {
-  const root = own(node, 'nodeType') === 1 ? rootOf(node) : null
+  const root = nodeTypeOf(node) === 1 ? rootOf(node) : null
   if (root) return root.childNodes
-  if (own(node, 'nodeType') === 1 && own(node, 'localName') === 'slot' && node.assignedNodes) {
+  if (nodeTypeOf(node) === 1 && tagOf(node) === 'slot' && node.assignedNodes) {
     const assigned = node.assignedNodes()
     if (assigned.length) return assigned
   }
-  return own(node, 'childNodes')
+  return childNodesOf(node)
 }
 
 const hasElements = (el) => {
-  if (own(el, 'firstElementChild') || rootOf(el)) return true
-  return own(el, 'localName') === 'slot' && el.assignedNodes().some((node) => own(node, 'nodeType') === 1)
+  if (firstElementOf(el) || rootOf(el)) return true
+  return tagOf(el) === 'slot' && el.assignedNodes().some((node) => nodeTypeOf(node) === 1)
 }
 
 const canScroll = (el, horizontal) => {
-  const over = horizontal ? own(el, 'scrollWidth') - own(el, 'clientWidth') : own(el, 'scrollHeight') - own(el, 'clientHeight')
-  if (over < 2 || own(el, 'clientHeight') < 8 || own(el, 'clientWidth') < 8) return false
+  if ((horizontal ? overWidthOf(el) : overHeightOf(el)) < 2 || getHeight.call(el) < 8 || getWidth.call(el) < 8) return false
   const style = getComputedStyle(el)
   const overflow = horizontal ? style.overflowX : style.overflowY
   return overflow === 'auto' || overflow === 'scroll' || overflow === 'overlay'
@@ -337,7 +360,7 @@ const isSmall = (el) => ask(el, 'getElementsByTagName', '*').length < 30 && !ask
 
 const isClickable = (el, parent) => {
   if (tagOf(el) === 'label' && el.control && !isShown(el.control)) return true  // it stands for a control that is styled away
-  if ((kept.clickable.has(el) && isSmall(el)) || ask(el, 'hasAttribute', 'onclick') || (ask(el, 'hasAttribute', 'tabindex') && own(el, 'tabIndex') >= 0)) return true
+  if ((kept.clickable.has(el) && isSmall(el)) || hasAttribute(el, 'onclick') || (hasAttribute(el, 'tabindex') && own(el, 'tabIndex') >= 0)) return true
   if (tagOf(el) === 'label' || getComputedStyle(el).cursor !== 'pointer') return false
   return !parent || getComputedStyle(parent).cursor !== 'pointer'  // the cursor is inherited: the outermost counts
 }
@@ -352,9 +375,9 @@ const stoodFor = (label) => {
 const namesControl = (el) => tagOf(el) === 'label' && !!el.control && !authorName(el.control) && isShown(el.control)
 
 /* A caption's words are the name of what it is in. */
-const namesParent = (el) => ['caption', 'legend', 'figcaption'].includes(tagOf(el)) && !!own(el, 'parentElement') && !authorName(own(el, 'parentElement'))
+const namesParent = (el) => ['caption', 'legend', 'figcaption'].includes(tagOf(el)) && !!parentOf(el) && !authorName(parentOf(el))
 
-const isDisabled = (el) => ask(el, 'matches', ':disabled') || !!ask(el, 'closest', '[aria-disabled=true]')
+const isDisabled = (el) => matches(el, ':disabled') || !!closest(el, '[aria-disabled=true]')
 
 // ---- refs
 
@@ -399,7 +422,7 @@ const elementOf = (number) => {
 const inTheMiddle = () => {
   const found = new Set()
   let el = deepest(innerWidth / 2, innerHeight / 2)
-  for (; el && !found.has(el); el = own(el, 'assignedSlot') || own(el, 'parentElement') || ask(el, 'getRootNode').host) found.add(el)
+  for (; el && !found.has(el); el = own(el, 'assignedSlot') || parentOf(el) || treeRootOf(el).host) found.add(el)
   return found
 }
 
@@ -428,27 +451,28 @@ class Walk {
     this.modal = modals.length ? modals[modals.length - 1] : null
   }
 
-  into(entry, node, parentElement, depth, quiet) {
+  /* Of `only`, if given, else of all children of an element. */
+  into(entry, parent, depth, quiet, only = null) {
     let text = ''
     const put = () => {
       const words = quiet ? '' : clean(text)
       text = ''
-      if (words) entry.kids.push(new Text(words, parentElement, entry))
+      if (words) entry.kids.push(new Text(words, parent, entry))
     }
-    const shut = own(node, 'nodeType') === 1 && tagOf(node) === 'details' && !node.open
-    for (const child of childrenOf(node)) {
-      if (own(child, 'nodeType') === 3) { if (!quiet && !shut) text += child.nodeValue; continue }
-      if (own(child, 'nodeType') !== 1) continue
+    const shut = !only && tagOf(parent) === 'details' && !parent.open
+    for (const child of only || childrenOf(parent)) {
+      if (nodeTypeOf(child) === 3) { if (!quiet && !shut) text += child.nodeValue; continue }
+      if (nodeTypeOf(child) !== 1) continue
       const tag = tagOf(child)
       if (SKIPPED.has(tag)) continue
       if (tag === 'br') { text += ' '; continue }
       if (shut && tag !== 'summary') continue
       this.visited++
       if (this.inSight && this.isFar(child)) { this.pruned++; continue }
-      if (depth > 400 || ask(child, 'getAttribute', 'aria-hidden') === 'true' || own(child, 'inert')) continue
+      if (depth > 400 || attributeOf(child, 'aria-hidden') === 'true' || own(child, 'inert')) continue
       if (this.modal && !this.modal.contains(child) && !contains(child, this.modal)) continue
       let hidden = false
-      if (!ask(child, 'checkVisibility', {visibilityProperty: true})) {
+      if (!checkVisibility(child, {visibilityProperty: true})) {
         const style = getComputedStyle(child)
         if (style.display === 'none') continue
         if (style.display !== 'contents') hidden = true  // a child may be visible again
@@ -456,7 +480,7 @@ class Walk {
       }
       const role = hidden ? 'generic' : roleOf(child)
       if (role === null) continue
-      if (!hidden && !own(child, 'shadowRoot') && (tag.includes('-') || (!own(child, 'firstChild') && tag in HOSTS))) this.suspect(child)
+      if (!hidden && !openRootOf(child) && (tag.includes('-') || (!firstChildOf(child) && tag in HOSTS))) this.suspect(child)
       const control = tag === 'label' && !hidden && stoodFor(child)
       if (control) {
         put()
@@ -464,11 +488,11 @@ class Walk {
         made.acts = true
         made.place = child
         entry.kids.push(made)
-        this.into(made, child, child, depth + 1, true)
+        this.into(made, child, depth + 1, true)
         continue
       }
-      const acts = !hidden && (INTERACTIVE.has(role) || isClickable(child, parentElement))
-      const scrolls = !hidden && own(child, 'firstElementChild') !== null && isPanel(child)
+      const acts = !hidden && (INTERACTIVE.has(role) || isClickable(child, parent))
+      const scrolls = !hidden && firstElementOf(child) !== null && isPanel(child)
       if (!acts && !scrolls && TRANSPARENT.has(role)) {
         const inline = role !== 'paragraph' && INLINE.has(getComputedStyle(child).display)
         if (!inline) put()
@@ -477,7 +501,7 @@ class Walk {
           if (!hasElements(child) && !namesControl(child)) { text += own(child, 'textContent'); continue }
           put()
         }
-        this.into(entry, child, child, depth + 1, quiet || (hidden && !own(child, 'firstElementChild')) || namesControl(child) || namesParent(child))
+        this.into(entry, child, depth + 1, quiet || (hidden && !firstElementOf(child)) || namesControl(child) || namesParent(child))
         continue
       }
       put()
@@ -487,7 +511,7 @@ class Walk {
       if (tag === 'img' && child.useMap) this.areas(made, child)
       if (role === 'iframe' || role === 'image' || tag === 'select' || tag === 'textarea' || tag === 'input' || role === 'canvas') continue
       const covered = NAMED_BY_CONTENT.has(role) || role === 'textbox' || (acts && role === 'generic')
-      this.into(made, child, child, depth + 1, quiet || covered)
+      this.into(made, child, depth + 1, quiet || covered)
     }
     put()
   }
@@ -502,7 +526,7 @@ class Walk {
 
   isFar(el) {
     let box = this.boxes.get(el)
-    if (!box) this.boxes.set(el, box = ask(el, 'getBoundingClientRect'))
+    if (!box) this.boxes.set(el, box = rectOf(el))
     if (box.bottom >= -this.reach && box.top <= innerHeight + this.reach) return false
     return box.height > 0 && !this.inSight.has(el)
   }
@@ -513,7 +537,7 @@ class Walk {
 const HOSTS = {div: 1, span: 1, section: 1, article: 1, main: 1, aside: 1, header: 1, footer: 1, nav: 1, p: 1}
 
 const contains = (outer, inner) => {
-  for (let node = inner; node; node = own(node, 'parentNode') || node.host) if (node === outer) return true
+  for (let node = inner; node; node = parentNodeOf(node) || node.host) if (node === outer) return true
   return false
 }
 
@@ -567,19 +591,19 @@ const valueOf = (el, role) => {
     return text ? ' =' + quoted(text) : ''
   }
   if (tag === 'progress' || tag === 'meter') return el.position === -1 ? '' : ' =' + el.value
-  const now = ask(el, 'getAttribute', 'aria-valuetext') || ask(el, 'getAttribute', 'aria-valuenow')
+  const now = attributeOf(el, 'aria-valuetext') || attributeOf(el, 'aria-valuenow')
   return now && ['slider', 'spinbutton', 'progressbar', 'meter', 'scrollbar'].includes(role) ? ' =' + quoted(now) : ''
 }
 
 const statesOf = (el, role) => {
   let states = ''
-  const aria = (name) => { const value = ask(el, 'getAttribute', 'aria-' + name); return value === null ? '' : value.toLowerCase() }
+  const aria = (name) => { const value = attributeOf(el, 'aria-' + name); return value === null ? '' : value.toLowerCase() }
   const native = tagOf(el) === 'input' && (el.type === 'checkbox' || el.type === 'radio')
   if (!native && ['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'].includes(role)) {
     states += aria('checked') === 'true' ? ' [x]' : aria('checked') === 'mixed' ? ' [-]' : ' [ ]'
   }
   if (isDisabled(el)) states += ' disabled'
-  if (role === 'summary') states += own(el, 'parentElement') && own(el, 'parentElement').open ? ' expanded' : ' collapsed'
+  if (role === 'summary') states += parentOf(el) && parentOf(el).open ? ' expanded' : ' collapsed'
   else if (aria('expanded')) states += aria('expanded') === 'true' ? ' expanded' : ' collapsed'
   if (role === 'option' && tagOf(el) === 'option' ? el.selected : aria('selected') === 'true') states += ' selected'
   if (aria('pressed') && aria('pressed') !== 'false') states += ' pressed' + (aria('pressed') === 'mixed' ? '=mixed' : '')
@@ -588,12 +612,12 @@ const statesOf = (el, role) => {
   if (el.readOnly === true || aria('readonly') === 'true') states += ' readonly'
   if (aria('invalid') && aria('invalid') !== 'false') states += ' invalid'
   if (aria('busy') === 'true') states += ' busy'
-  if (ask(el, 'getRootNode').activeElement === el && el !== document.body) states += ' focused'
+  if (treeRootOf(el).activeElement === el && el !== document.body) states += ' focused'
   return states
 }
 
 const linkOf = (el) => {
-  const href = clean(ask(el, 'getAttribute', 'href') || ask(el, 'getAttribute', 'xlink:href') || '')
+  const href = clean(attributeOf(el, 'href') || attributeOf(el, 'xlink:href') || '')
   return href && href.length <= HREF_MOST && !/^(javascript|data):/i.test(href) ? ' ' + href.replace(/ /g, '%20') : ''
 }
 
@@ -639,7 +663,7 @@ const lineOf = (entry, options) => {
 
 const gap = (entry) => {
   const el = tagOf(entry.el) === 'area' ? entry.parent.el : entry.place
-  const box = ask(el, 'getBoundingClientRect')
+  const box = rectOf(el)
   if (box.bottom < 0) return -box.bottom
   return box.top > innerHeight ? box.top - innerHeight : 0
 }
@@ -725,10 +749,9 @@ const treeOf = (walk, top) => {
   const root = new Entry(null, '', null, 0)
   root.line = ''
   root.taken = true
-  const node = top ? {nodeType: 0, childNodes: [top]} : document.documentElement
-  const parent = top ? own(top, 'parentElement') : node
   if (top) walk.modal = null
-  if (node) walk.into(root, node, parent, 0, false)
+  if (top) walk.into(root, parentOf(top), 0, false, [top])
+  else if (document.documentElement) walk.into(root, document.documentElement, 0, false)
   collapse(root)
   return root
 }
@@ -805,16 +828,17 @@ const deepest = (x, y) => {
    it, but for what in a label acts itself. */
 const leadsTo = (hit, el) => {
   if (contains(el, hit)) return true
-  for (let node = hit; node; node = own(node, 'assignedSlot') || own(node, 'parentNode') || node.host) {
-    if (own(node, 'localName') === 'label') return node.control === el
-    if (own(node, 'nodeType') === 1 && ask(node, 'matches', 'a[href], button, input, select, textarea')) break
+  for (let node = hit; node; node = own(node, 'assignedSlot') || parentNodeOf(node) || node.host) {
+    if (nodeTypeOf(node) !== 1) continue
+    if (tagOf(node) === 'label') return node.control === el
+    if (matches(node, 'a[href], button, input, select, textarea')) break
   }
-  return own(el, 'localName') === 'label' && !!el.control && hit === el.control
+  return tagOf(el) === 'label' && !!el.control && hit === el.control
 }
 
 /* Where an area of a picture is clicked: in the middle of its shape (HTML, "image map processing model"). */
 const areaPoint = (area, image) => {
-  const box = ask(image, 'getBoundingClientRect')
+  const box = rectOf(image)
   const style = getComputedStyle(image)
   const left = box.left + own(image, 'clientLeft') + parseFloat(style.paddingLeft)
   const top = box.top + own(image, 'clientTop') + parseFloat(style.paddingTop)
@@ -828,10 +852,10 @@ const areaPoint = (area, image) => {
 
 /* Why an element can't be hit by a mouse although nothing lies over it; empty when there is no such reason. */
 const unhittable = (el, hit) => {
-  if (ask(el, 'closest', '[inert]')) return 'is inert, as the page has it: it takes no clicks'
+  if (closest(el, '[inert]')) return 'is inert, as the page has it: it takes no clicks'
   if (getComputedStyle(el).pointerEvents === 'none') return 'lets clicks through (pointer-events: none)'
   if (!contains(hit, el)) return ''
-  for (let node = el; node && own(node, 'nodeType') === 1; node = own(node, 'parentElement')) {
+  for (let node = el; node && nodeTypeOf(node) === 1; node = parentOf(node)) {
     const style = getComputedStyle(node)
     if (style.clipPath !== 'none' || style.clip !== 'auto') return 'is clipped away (clip-path) where it would be clicked'
   }
@@ -847,9 +871,9 @@ const scrollTo = (el, block) => ask(el, 'scrollIntoView', {block, inline: 'neare
 
 /* Into the middle, unless all of it is in view. */
 const bringIntoView = (el) => {
-  const before = ask(el, 'getBoundingClientRect')
+  const before = rectOf(el)
   scrollTo(el, 'nearest')
-  const after = ask(el, 'getBoundingClientRect')
+  const after = rectOf(el)
   if (after.top !== before.top || after.left !== before.left) scrollTo(el, 'center')
 }
 
@@ -857,7 +881,7 @@ const bringIntoView = (el) => {
    `cover`, or `reason`, for which it can't. What lies under a bar at the window's edge is tried elsewhere in it. */
 const reach = (el) => {
   const seen = tagOf(el) === 'area' ? imageOf(el) : el
-  const {width, height} = ask(seen, 'getBoundingClientRect')
+  const {width, height} = rectOf(seen)
   const box = [width, height]
   if (!width || !height || !isShown(el)) {
     for (const label of isStoodFor(el) ? labelsOf(el) : []) if (isShown(label)) { bringIntoView(label); break }
@@ -878,7 +902,7 @@ const reach = (el) => {
 
 /* A dialog, or what is large, is not got round: it is there to be dealt with first. */
 const isBar = (cover) => {
-  const {width, height} = ask(cover, 'getBoundingClientRect')
+  const {width, height} = rectOf(cover)
   return width * height < innerWidth * innerHeight / 2 && !['dialog', 'alertdialog'].includes(roleOf(cover))
 }
 
@@ -900,7 +924,7 @@ const byLabel = (el) => {
 }
 
 const viaOf = (node, point, force) => {
-  const box = ask(node, 'getBoundingClientRect')
+  const box = rectOf(node)
   const offset = [box.left + own(node, 'clientLeft'), box.top + own(node, 'clientTop')]
   return {number: refOf(node), x: point[0] - offset[0], y: point[1] - offset[1], force}
 }
@@ -916,7 +940,7 @@ const coverFor = (hit, el) => {
 /* Whether anything lies over a point of a frame, as its page sees it; else the point in this page. */
 const over = (frame, point, next, limit) => {
   lend(next, limit)
-  const box = ask(frame, 'getBoundingClientRect')
+  const box = rectOf(frame)
   const at = [box.left + own(frame, 'clientLeft') + point[0], box.top + own(frame, 'clientTop') + point[1]]
   let hit = deepest(...at)
   if (hit && hit !== frame && !contains(hit, frame) && isBar(coverOf(hit, frame))) {  // under a bar at the window's edge
@@ -932,7 +956,7 @@ const over = (frame, point, next, limit) => {
 const coverOf = (hit, el) => {
   if (tagOf(hit) === 'area') return hit
   let best = hit
-  for (let node = hit; node && node !== document.body && node !== document.documentElement; node = own(node, 'parentElement') || ask(node, 'getRootNode').host) {
+  for (let node = hit; node && node !== document.body && node !== document.documentElement; node = parentOf(node) || treeRootOf(node).host) {
     if (contains(node, el)) break
     best = node
     const role = roleOf(node)
@@ -971,7 +995,7 @@ const isEditable = (el) => {
 
 const checkedOf = (el) => {
   if (tagOf(el) === 'input' && (el.type === 'checkbox' || el.type === 'radio')) return {checked: el.checked}
-  const checked = ask(el, 'getAttribute', 'aria-checked')
+  const checked = attributeOf(el, 'aria-checked')
   return checked === null ? {} : {checked: checked === 'true'}
 }
 
@@ -996,7 +1020,7 @@ const valueNow = (number, wanted) => {
 }
 const comparable = (text) => text.replace(/\r\n?/g, '\n').replace(/\u00a0/g, ' ').replace(/\n+/g, '\n').replace(/\n$/, '')
 
-const optionsFor = (number) => elementOf(number) && [...elementOf(number).options].map((option) => [clean(option.text || option.label), option.value, ask(option, 'matches', ':disabled')])
+const optionsFor = (number) => elementOf(number) && [...elementOf(number).options].map((option) => [clean(option.text || option.label), option.value, matches(option, ':disabled')])
 
 /* Inputs whose value is set as a whole, since no keys make it up. */
 const SET_WHOLE = new Set('color date time datetime-local month range week'.split(' '))
@@ -1006,7 +1030,7 @@ const TYPED_AT_ONCE_MOST = 5000
 const normalised = (el, value) => {
   const probe = document.createElement(tagOf(el))
   if (tagOf(el) === 'input') {
-    for (const name of ['min', 'max', 'step', 'multiple']) if (ask(el, 'hasAttribute', name)) probe.setAttribute(name, ask(el, 'getAttribute', name))
+    for (const name of ['min', 'max', 'step', 'multiple']) if (hasAttribute(el, name)) probe.setAttribute(name, attributeOf(el, name))
     probe.type = el.type
   }
   // As a paste does: a line break is a space in a single line.
@@ -1016,7 +1040,7 @@ const normalised = (el, value) => {
 
 const editingHost = (el) => {
   let host = el
-  for (let node = el; node && own(node, 'isContentEditable') === true; node = own(node, 'parentElement')) host = node
+  for (let node = el; node && own(node, 'isContentEditable') === true; node = parentOf(node)) host = node
   return host
 }
 
@@ -1171,9 +1195,9 @@ const panels = (horizontal) => {
   const found = []
   const visit = (node) => {
     for (const child of childrenOf(node)) {
-      if (own(child, 'nodeType') !== 1 || SKIPPED.has(tagOf(child))) continue
+      if (nodeTypeOf(child) !== 1 || SKIPPED.has(tagOf(child))) continue
       if (!isWindow(child) && canScroll(child, horizontal) && isShown(child)) {
-        const box = ask(child, 'getBoundingClientRect')
+        const box = rectOf(child)
         const width = Math.min(box.right, innerWidth) - Math.max(box.left, 0)
         const height = Math.min(box.bottom, innerHeight) - Math.max(box.top, 0)
         if (width > 8 && height > 8) found.push([width * height, child])
@@ -1207,7 +1231,7 @@ const scroll = async (options) => {
   if (options.number) {
     panel = elementOf(options.number)
     if (!panel) return {gone: true}
-    while (panel && !canScroll(panel, horizontal)) panel = own(panel, 'parentElement') || ask(panel, 'getRootNode').host || null
+    while (panel && !canScroll(panel, horizontal)) panel = parentOf(panel) || treeRootOf(panel).host || null
     if (panel && isWindow(panel)) panel = null
     if (!panel && windowOver(horizontal) < 2) return {fixed: true}
   } else {
@@ -1251,7 +1275,7 @@ const boxOf = (number) => {
   const el = elementOf(number)
   if (!el) return null
   ask(el, 'scrollIntoView', {block: 'nearest', inline: 'nearest', behavior: 'instant'})
-  const box = ask(el, 'getBoundingClientRect')
+  const box = rectOf(el)
   return [box.left + scrollX, box.top + scrollY, box.width, box.height]
 }
 
@@ -1260,7 +1284,7 @@ const boxOf = (number) => {
 /* The ref of a node that a selector or a file chooser found, with its role and name. An input that a page has made for
    a chooser alone is in no document, and is held until there is another. */
 const adopt = (el, next, limit, isChosen = false) => {
-  if (own(el, 'nodeType') !== 1 || own(el, 'ownerDocument') !== document) return null
+  if (nodeTypeOf(el) !== 1 || own(el, 'ownerDocument') !== document) return null
   lend(next, limit)
   const number = refOf(el)
   if (number === null) return null
@@ -1273,7 +1297,7 @@ const adopt = (el, next, limit, isChosen = false) => {
 
 const elements = () => document.getElementsByTagName('*').length
 const adoptRoot = (host, root) => { kept.closedRoots.set(host, root) }
-const markClickable = (el) => { if (own(el, 'nodeType') === 1 && el !== document.body && el !== document.documentElement) kept.clickable.add(el) }
+const markClickable = (el) => { if (nodeTypeOf(el) === 1 && el !== document.body && el !== document.documentElement) kept.clickable.add(el) }
 
 const headline = () => [location.href, document.title]
 
