@@ -43,7 +43,7 @@ SAVE_SECONDS = 5.0
 
 NAME_MOST_BYTES = 255
 
-REFS_RESERVED = 500
+REFS_RESERVED = 2_000
 """How many numbers for refs are noted as used ahead of need; a broker that is killed wastes at most these."""
 
 STATE_NAME = "guilds-tabs.json"
@@ -129,6 +129,7 @@ class Browser:
         self.happened = Happened()
         self.dialog_answer: str | None = None
         self.is_over = False
+        self.dialogs_open = 0
         self.signal = asyncio.Event()
         self.chrome_pid: int | None = None
         self.hints: dict[int, tuple[str, str, str]] = {}
@@ -165,7 +166,7 @@ class Browser:
             try:
                 await self._connect(found["webSocketDebuggerUrl"])
                 break
-            except (PlaywrightError, TimeoutError) as problem:
+            except (PlaywrightError, OSError) as problem:
                 if attempt == ATTACH_MOST - 1:
                     raise ToolError(
                         "unavailable", f"Chrome on port {self.port} does not let us attach: {_first_line(problem)}."
@@ -228,7 +229,7 @@ class Browser:
         self._state.next = max(self._state.next, following)
 
     async def ensure_answering(self, tab: Tab, *, navigates: bool) -> Tab:
-        """The tab, or what was put in its place if it hangs or has crashed. Raises ToolError, PlaywrightError."""
+        """The tab, or what was put in its place if it hangs or has crashed. Raises ToolError, CommandError."""
         if not tab.crashed:
             if await self._answers(tab, ALIVE_BEFORE_NAVIGATION_SECONDS if navigates else ALIVE_SECONDS):
                 return tab
@@ -239,17 +240,17 @@ class Browser:
         return await self.unblock(tab, reopen=not navigates)
 
     async def answers(self, tab: Tab) -> bool:
-        """Whether a tab's page runs a trivial script at once. Raises PlaywrightError when Chrome is lost."""
+        """Whether a tab's page runs a trivial script at once. Raises CommandError when Chrome is lost."""
         return await self._answers(tab, devtools.PROBE_SECONDS)
 
     async def _answers(self, tab: Tab, seconds: float) -> bool:
         try:
             async with asyncio.timeout(seconds):
-                answer = await tab.session.send("Runtime.evaluate", {"expression": "document.visibilityState"})
+                answer = await tab.session.ask("Runtime.evaluate", expression="document.visibilityState")
             tab.in_front = answer["result"].get("value") == "visible"
         except TimeoutError:
             return False
-        except PlaywrightError:
+        except devtools.CommandError:
             if await self.is_lost():
                 raise
             return False
@@ -259,8 +260,8 @@ class Browser:
         """Give up a navigation that waits for its server: until then Chrome holds back what is sent to the page."""
         try:
             async with asyncio.timeout(devtools.PROBE_SECONDS):
-                await tab.session.send("Page.stopLoading")
-        except (PlaywrightError, TimeoutError):
+                await tab.session.ask("Page.stopLoading")
+        except (devtools.CommandError, TimeoutError):
             return False
         return await self._answers(tab, devtools.PROBE_SECONDS)
 
@@ -294,7 +295,7 @@ class Browser:
             return
         try:
             await devtools.empty(self.port, target_id)
-        except (OSError, TimeoutError, asyncio.IncompleteReadError):  # it has closed, or `_come_up` says that it hangs
+        except OSError:  # it has closed, or `_come_up` says that it hangs
             pass
         await self._come_up(target_id)
         if not navigates:
@@ -321,8 +322,9 @@ class Browser:
         if not self.is_over:
             try:
                 async with asyncio.timeout(2):
-                    await self._session.send("Browser.getVersion")
-            except (PlaywrightError, TimeoutError):
+                    await self._session.ask("Browser.getVersion")
+                    await self._context.cookies("http://127.0.0.1")  # a question that the driver passes on
+            except (PlaywrightError, OSError):
                 self.is_over = True
         return self.is_over
 
@@ -387,19 +389,20 @@ class Browser:
         self._context.on("page", self._page_opened)
         self._context.on("dialog", self._dialog_opened)
         await self._playwright.selectors.register(ENGINE, script=ENGINE_SOURCE, content_script=True)
-        session = self._session = await self._attached.new_browser_cdp_session()
+        self._playwright._impl_obj._connection.on("close", lambda *_: self._over())  # the driver has ended
+        session = self._session = await devtools.Session(self.port, address.rpartition("/")[2], "browser").open()
+        session.reading.add_done_callback(lambda _: self._over())
         session.on("Target.targetCreated", self._target_created)
         session.on("Target.targetDestroyed", self._target_destroyed)
         session.on("Target.targetCrashed", self._target_crashed)
         session.on("Browser.downloadWillBegin", self._download_begins)
         session.on("Browser.downloadProgress", self._download_goes_on)
         self._quiet = True
-        await session.send("Target.setDiscoverTargets", {"discover": True})
+        await session.ask("Target.setDiscoverTargets", discover=True)
         self._quiet = False
         os.makedirs(self._downloads, exist_ok=True)
-        await session.send(
-            "Browser.setDownloadBehavior",
-            {"behavior": "allowAndName", "downloadPath": self._downloads, "eventsEnabled": True},
+        await session.ask(
+            "Browser.setDownloadBehavior", behavior="allowAndName", downloadPath=self._downloads, eventsEnabled=True
         )
 
     async def _take_tabs(self) -> None:
@@ -423,12 +426,12 @@ class Browser:
             if page.is_closed():
                 continue
             try:
-                tab = await Tab.of_page(page, self._context)
-            except (PlaywrightError, TimeoutError):  # it closed again, or hangs; a call that needs it finds out
+                tab = await Tab.of_page(page, self._context, self.port)
+            except (PlaywrightError, OSError):  # it closed again, or hangs; a call that needs it finds out
                 continue
             self.tabs[tab.target_id] = tab
             self._coming.pop(tab.target_id, None)
-        for tab in [tab for tab in self.tabs.values() if tab.page.is_closed()]:
+        for tab in [tab for tab in self.tabs.values() if tab.is_closed]:
             self._forget(tab)
         there = {tab.target_id: tab.opener for tab in self.tabs.values()} | self._coming
         before = list(self._state.tabs)
@@ -443,6 +446,7 @@ class Browser:
 
     def _forget(self, tab: Tab) -> None:
         self.tabs.pop(tab.target_id, None)
+        tab.close()
 
     def _target_created(self, event: dict[str, Any]) -> None:
         info = event["targetInfo"]
@@ -472,7 +476,12 @@ class Browser:
 
     async def _dialog_opened(self, dialog: Dialog) -> None:
         accepted, text = _answer_to(dialog.type, self.dialog_answer)
-        told = text
+        answer = "dismissed" if not accepted else "accepted" if text is None else f"accepted with {text!r}"
+        if len(self.happened.dialogs) < EVENTS_MOST:
+            self.happened.dialogs.append({"type": dialog.type, "message": dialog.message[:500], "answer": answer})
+        else:
+            self.happened.dialogs_more += 1
+        self.dialogs_open += 1
         if accepted and dialog.type == "prompt" and text is None:
             text = dialog.default_value
         try:
@@ -482,11 +491,7 @@ class Browser:
                 await dialog.dismiss()
         except PlaywrightError:  # it closed by itself, with its page
             pass
-        answer = "dismissed" if not accepted else "accepted" if told is None else f"accepted with {told!r}"
-        if len(self.happened.dialogs) < EVENTS_MOST:
-            self.happened.dialogs.append({"type": dialog.type, "message": dialog.message[:500], "answer": answer})
-        else:
-            self.happened.dialogs_more += 1
+        self.dialogs_open -= 1
         self.signal.set()
 
     def _download_begins(self, event: dict[str, Any]) -> None:

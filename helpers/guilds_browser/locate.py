@@ -8,6 +8,7 @@ import re
 
 from playwright.async_api import Error as PlaywrightError
 
+from guilds_browser.devtools import CommandError
 from guilds_browser.page_text import shown
 from guilds_browser.tab import FRAME_SECONDS, STEP_SECONDS, DocumentGoneError, ScriptError, dispose
 from guilds_wire.errors import ToolError, quoted
@@ -239,7 +240,7 @@ async def _frames_of(tab: Tab) -> list[str]:
     try:
         async with asyncio.timeout(FRAME_SECONDS):
             return await tab.frame_ids()
-    except (PlaywrightError, TimeoutError):  # a tab that hangs has no ref that could be used
+    except (CommandError, TimeoutError):  # a tab that hangs has no ref that could be used
         return []
 
 

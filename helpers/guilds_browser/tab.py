@@ -9,11 +9,13 @@ import os
 
 from playwright.async_api import Error as PlaywrightError
 
+from guilds_browser.devtools import CommandError, Session
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from playwright.async_api import BrowserContext, CDPSession, ElementHandle, Frame, JSHandle, Page
+    from playwright.async_api import BrowserContext, ElementHandle, Frame, JSHandle, Page
 
 WORLD = "guilds"
 """The isolated world's name: a later process finds the world, and the refs in it, by this."""
@@ -62,7 +64,7 @@ class Document:
 
     __slots__ = ("frame_id", "session", "world")
 
-    def __init__(self, session: CDPSession, frame_id: str, world: str) -> None:
+    def __init__(self, session: Session, frame_id: str, world: str) -> None:
         self.session = session
         self.frame_id = frame_id
         self.world = world
@@ -85,16 +87,16 @@ class Document:
         """A DevTools command on this document's session. Raises DocumentGoneError, TimeoutError."""
         try:
             async with asyncio.timeout(STEP_SECONDS):
-                return await self.session.send(method, parameters)
-        except PlaywrightError as problem:
+                return await self.session.ask(method, **parameters)
+        except CommandError as problem:
             raise DocumentGoneError(str(problem)) from problem
 
     async def _evaluate(self, expression: str, seconds: float, **more: Any) -> Any:
         parameters = {"uniqueContextId": self.world, "expression": expression, "awaitPromise": True, **more}
         try:
             async with asyncio.timeout(seconds):
-                answer = await self.session.send("Runtime.evaluate", parameters)
-        except PlaywrightError as problem:
+                answer = await self.session.ask("Runtime.evaluate", **parameters)
+        except CommandError as problem:
             raise DocumentGoneError(str(problem)) from problem
         if fault := answer.get("exceptionDetails"):
             raise ScriptError(fault.get("exception", {}).get("description") or fault.get("text", ""))
@@ -104,16 +106,16 @@ class Document:
 class Tab:
     """A page of Chrome's, with its DevTools session."""
 
-    def __init__(self, page: Page, context: BrowserContext, session: CDPSession, target_id: str) -> None:
+    def __init__(self, page: Page, context: BrowserContext, session: Session, port: int, target_id: str) -> None:
         self.page = page
         self.target_id = target_id
         self.session = session
         self.crashed = False
         self.in_front = False
         self.opener: str | None = None
-        self.enabling: asyncio.Future[None] | None = None
         self._context = context
-        self._frame_sessions: dict[str, tuple[CDPSession, Frame]] = {}
+        self._port = port
+        self._frame_sessions: dict[str, tuple[Session, Frame]] = {}
         self._worlds: dict[tuple[int, str], str] = {}
         self._ready: set[str] = set()
         """The worlds that have our script: a page that hangs can have one and answer no more until it is there."""
@@ -123,22 +125,27 @@ class Tab:
         self._listen(session)
 
     @classmethod
-    async def of_page(cls, page: Page, context: BrowserContext) -> Tab:
-        """The tab of a Playwright page. Raises PlaywrightError, TimeoutError."""
+    async def of_page(cls, page: Page, context: BrowserContext, port: int) -> Tab:
+        """The tab of a Playwright page. Raises PlaywrightError, OSError."""
         async with asyncio.timeout(STEP_SECONDS):
-            session = await context.new_cdp_session(page)
-            info = (await session.send("Target.getTargetInfo"))["targetInfo"]
-        tab = cls(page, context, session, info["targetId"])
+            asked = await context.new_cdp_session(page)  # Playwright tells no target's id
+            info = (await asked.send("Target.getTargetInfo"))["targetInfo"]
+            await asked.detach()
+            session = await Session(port, info["targetId"]).open()
+        tab = cls(page, context, session, port, info["targetId"])
         tab.opener = info.get("openerId")
-        tab.enabling = asyncio.ensure_future(tab.enable_page())  # a page that hangs answers later, or never
+        session.tell("Page.enable")  # a page that hangs answers later, or never
         return tab
 
-    async def enable_page(self) -> None:
-        """Have Chrome tell what the page does."""
-        try:
-            await self.session.send("Page.enable")
-        except PlaywrightError:  # the page has closed
-            pass
+    @property
+    def is_closed(self) -> bool:
+        """Whether the tab has gone; Playwright may hear of that a moment later than we do."""
+        return self.session.is_closed or self.page.is_closed()
+
+    def close(self) -> None:
+        """Let go of the sessions of a tab that is of no more use."""
+        for session in (self.session, *(session for session, _ in self._frame_sessions.values())):
+            session.close()
 
     async def main(self) -> Document:
         """The tab's main document. Raises DocumentGoneError, TimeoutError."""
@@ -177,13 +184,13 @@ class Tab:
         """Every frame of the tab, the main one first."""
         if len(self.page.frames) == 1:
             return [self.target_id]
-        found = list(_ids_in((await self.session.send("Page.getFrameTree"))["frameTree"]))
+        found = list(_ids_in((await self.session.ask("Page.getFrameTree"))["frameTree"]))
         await self._find_frame_sessions()
         for session, _ in list(self._frame_sessions.values()):
             try:
                 async with asyncio.timeout(FRAME_SECONDS):
-                    found += _ids_in((await session.send("Page.getFrameTree"))["frameTree"])
-            except (PlaywrightError, TimeoutError):
+                    found += _ids_in((await session.ask("Page.getFrameTree"))["frameTree"])
+            except (CommandError, TimeoutError):
                 pass
         return list(dict.fromkeys(found))
 
@@ -192,12 +199,12 @@ class Tab:
         try:
             async with asyncio.timeout(TITLE_SECONDS):
                 _, (url, title) = await self.ask(self.target_id, "headline")
-        except (DocumentGoneError, ScriptError, TimeoutError, PlaywrightError):
+        except (DocumentGoneError, ScriptError, TimeoutError):
             try:
                 async with asyncio.timeout(TITLE_SECONDS):
-                    info = (await self.session.send("Target.getTargetInfo"))["targetInfo"]
+                    info = (await self.session.ask("Target.getTargetInfo"))["targetInfo"]
                 url, title = info["url"], info["title"]
-            except (PlaywrightError, TimeoutError):
+            except (CommandError, TimeoutError):
                 url, title = self.page.url, ""
         return url, title
 
@@ -389,9 +396,13 @@ class Tab:
                 self._listening.pop(world, None)
         self._worlds = {key: world for key, world in self._worlds.items() if key[1] != frame_id}
         self._engine_worlds = {key: world for key, world in self._engine_worlds.items() if key[1] != frame_id}
-        self._frame_sessions.pop(frame_id, None)
+        self._drop_frame(frame_id)
 
-    async def _session_of(self, frame_id: str) -> CDPSession:
+    def _drop_frame(self, frame_id: str) -> None:
+        if known := self._frame_sessions.pop(frame_id, None):
+            known[0].close()
+
+    async def _session_of(self, frame_id: str) -> Session:
         if frame_id == self.target_id:
             return self.session
         if known := self._frame_sessions.get(frame_id):
@@ -410,26 +421,26 @@ class Tab:
 
     async def _find_frame_sessions(self) -> None:
         """A session for each frame that has a process of its own; Playwright refuses one for any other frame."""
-        self._frame_sessions = {
-            frame_id: (session, frame)
-            for frame_id, (session, frame) in self._frame_sessions.items()
-            if not frame.is_detached()
-        }
+        for frame_id, (session, frame) in list(self._frame_sessions.items()):
+            if session.is_closed or frame.is_detached():
+                self._drop_frame(frame_id)
         known = {frame for _, frame in self._frame_sessions.values()}
         for frame in self.page.frames[1:]:
             if frame in known or frame.is_detached():
                 continue
             try:
                 async with asyncio.timeout(FRAME_SECONDS):
-                    session = await self._context.new_cdp_session(frame)
-                    tree = (await session.send("Page.getFrameTree"))["frameTree"]
-                    await session.send("Page.enable")
-            except (PlaywrightError, TimeoutError):
+                    asked = await self._context.new_cdp_session(frame)
+                    frame_id = (await asked.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
+                    await asked.detach()
+                    session = await Session(self._port, frame_id).open()
+            except (PlaywrightError, OSError):
                 continue
+            session.tell("Page.enable")
             self._listen(session)
-            self._frame_sessions[tree["frame"]["id"]] = (session, frame)
+            self._frame_sessions[frame_id] = (session, frame)
 
-    def _listen(self, session: CDPSession) -> None:
+    def _listen(self, session: Session) -> None:
         # Playwright names its world after the page, so that one left by an earlier connection is told apart.
         engine_world = f"__playwright_utility_world_{self.page._impl_obj._guid}"
 
@@ -445,7 +456,7 @@ class Tab:
 
         session.on("Runtime.executionContextCreated", created)
 
-    async def _find_world(self, session: CDPSession, frame_id: str) -> str:
+    async def _find_world(self, session: Session, frame_id: str) -> str:
         """The world's unique id: numbers of worlds are used again by another renderer process, these are not.
 
         Only with the Runtime domain enabled does Chrome tell them; it is disabled again, since it would send every
@@ -453,12 +464,12 @@ class Tab:
         """
         try:
             async with asyncio.timeout(FRAME_SECONDS):
-                await session.send("Runtime.enable")
+                await session.ask("Runtime.enable")
                 if (id(session), frame_id) not in self._worlds:
-                    await session.send("Page.createIsolatedWorld", {"frameId": frame_id, "worldName": WORLD})
-                await session.send("Runtime.disable")
-        except PlaywrightError as problem:
-            self._frame_sessions.pop(frame_id, None)
+                    await session.ask("Page.createIsolatedWorld", frameId=frame_id, worldName=WORLD)
+                await session.ask("Runtime.disable")
+        except CommandError as problem:
+            self._drop_frame(frame_id)
             raise DocumentGoneError(str(problem)) from problem
         world = self._worlds.get((id(session), frame_id))
         if world is None:
@@ -472,11 +483,11 @@ def dispose(handle: JSHandle) -> None:
     letting_go.add_done_callback(lambda done: done.cancelled() or done.exception())  # a document that is gone is fine
 
 
-async def _local_frames(session: CDPSession) -> list[str]:
+async def _local_frames(session: Session) -> list[str]:
     try:
         async with asyncio.timeout(FRAME_SECONDS):
-            return list(_ids_in((await session.send("Page.getFrameTree"))["frameTree"]))
-    except (PlaywrightError, TimeoutError):
+            return list(_ids_in((await session.ask("Page.getFrameTree"))["frameTree"]))
+    except (CommandError, TimeoutError):
         return []
 
 

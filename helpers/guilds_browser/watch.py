@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from playwright.async_api import CDPSession
-
     from guilds_browser.calls import BrowserCall
+    from guilds_browser.devtools import Session
     from guilds_browser.tab import Document, Tab
 
 WATCH_SECONDS = 0.04
@@ -53,7 +52,7 @@ class Watch:
         self._frames: dict[str, str] = {}
         self._frames_coming: set[str] = set()
         self._changed = call.browser.signal
-        self._handlers: list[tuple[CDPSession, str, Any]] = []
+        self._handlers: list[tuple[Session, str, Any]] = []
         self._started = False
         self._committed = False
         self._ready = False
@@ -94,6 +93,7 @@ class Watch:
         What was found is in the call: `navigated`, notes, and the tab that is current now.
         """
         await self._wait(seconds, lambda: self._started or self._within or self._happened())
+        await self._wait(STEP_SECONDS, lambda: not self._call.browser.dialogs_open)
         if expects_download:
             await self._wait(DOWNLOAD_SECONDS, lambda: bool(self._call.browser.happened.downloads))
         elif self._started:
@@ -191,10 +191,10 @@ class Watch:
             await _until_loaded(tab)
             url, title = await tab.headline()
         except PlaywrightError:
-            if tab.page.is_closed():
+            if tab.is_closed:
                 return False
             raise
-        if tab.page.is_closed():
+        if tab.is_closed:
             return False
         if told:
             call.notes.append(told.format(browser.position(tab), f'{shown_url(url)} "{shown(title)}"'))
@@ -212,7 +212,7 @@ class Watch:
             except TimeoutError:
                 return
 
-    def _listen(self, session: CDPSession, name: str, note: Callable[[str, dict[str, Any]], None]) -> None:
+    def _listen(self, session: Session, name: str, note: Callable[[str, dict[str, Any]], None]) -> None:
         def seen(event: dict[str, Any]) -> None:
             note(name, event)
             self._changed.set()

@@ -7,8 +7,7 @@ import json
 import os
 import re
 
-from playwright.async_api import Error as PlaywrightError
-
+from guilds_browser.devtools import CommandError
 from guilds_browser.page_text import shown
 from guilds_wire.errors import ToolError
 
@@ -46,17 +45,16 @@ async def browser_eval(call: BrowserCall, script: str) -> tuple[str, list[int]]:
     async with call.watch() as watch:
         try:
             async with asyncio.timeout(SCRIPT_SECONDS):
-                answer = await call.tab.session.send(
-                    "Runtime.evaluate",
-                    {"expression": expression, "awaitPromise": True, "returnByValue": True, "userGesture": True},
+                answer = await call.tab.session.ask(
+                    "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True, userGesture=True
                 )
         except TimeoutError:
             await _stop(call)
             raise ToolError(
                 "timeout", f"the script did not end within {SCRIPT_SECONDS} s and was stopped; it may have had effects."
             ) from None
-        except PlaywrightError as problem:
-            if "navigated" not in str(problem) and "destroyed" not in str(problem) and not call.tab.page.is_closed():
+        except CommandError as problem:
+            if "navigated" not in str(problem) and "destroyed" not in str(problem) and not call.tab.is_closed:
                 raise
             await watch.settle()
             call.notes.append("[the page navigated before the script ended; it has no value]")
@@ -75,8 +73,8 @@ async def _stop(call: BrowserCall) -> None:
     """End a script that runs on; one that only waits has nothing to end."""
     try:
         async with asyncio.timeout(2):
-            await call.tab.session.send("Runtime.terminateExecution")
-    except (PlaywrightError, TimeoutError):  # the next call finds a tab that hangs, and mends it
+            await call.tab.session.ask("Runtime.terminateExecution")
+    except (CommandError, TimeoutError):  # the next call finds a tab that hangs, and mends it
         pass
 
 
@@ -94,13 +92,11 @@ async def _threw(call: BrowserCall, fault: dict[str, Any]) -> ToolError:
     thrown = fault.get("exception", {})
     description = thrown.get("description") or str(thrown.get("value", fault.get("text", "")))
     if thrown.get("objectId") and thrown.get("subtype") != "error":
-        answer = await call.tab.session.send(
+        answer = await call.tab.session.ask(
             "Runtime.callFunctionOn",
-            {
-                "objectId": thrown["objectId"],
-                "functionDeclaration": "function () { return JSON.stringify(this) }",
-                "returnByValue": True,
-            },
+            objectId=thrown["objectId"],
+            functionDeclaration="function () { return JSON.stringify(this) }",
+            returnByValue=True,
         )
         description = str(answer["result"].get("value", description))
     message, _, stack = description.partition("\n    at ")

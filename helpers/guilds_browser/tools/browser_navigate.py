@@ -101,7 +101,7 @@ async def _still_loading(call: BrowserCall, has_committed: bool, address: str) -
     if has_committed:
         return said
     async with asyncio.timeout(STEP_SECONDS):
-        await call.tab.session.send("Page.stopLoading")
+        await call.tab.session.ask("Page.stopLoading")
     return f"{said}; its server has sent nothing yet, so it was given up"
 
 

@@ -6,8 +6,6 @@ import asyncio
 import base64
 import os
 
-from playwright.async_api import Error as PlaywrightError
-
 from guilds_browser.locate import gone, locate
 from guilds_browser.tab import FRAME_SECONDS, DocumentGoneError, ScriptError
 from guilds_wire.errors import ToolError
@@ -37,7 +35,7 @@ async def browser_screenshot(call: BrowserCall, full_page: bool, target: str | N
         if clip:
             parameters |= {"clip": clip, "captureBeyondViewport": True}
         async with asyncio.timeout(SHOT_SECONDS):
-            answer = await call.tab.session.send("Page.captureScreenshot", parameters)
+            answer = await call.tab.session.ask("Page.captureScreenshot", **parameters)
     finally:
         await _unmask(call, masked)
     data = base64.b64decode(answer["data"])
@@ -62,7 +60,7 @@ async def _clip(call: BrowserCall, full_page: bool, target: str | None) -> dict[
         if width < 1 or height < 1:
             raise ToolError("conflict", f"{element.label} has no size, so there is nothing to be seen of it.")
     elif full_page:
-        size = (await call.tab.session.send("Page.getLayoutMetrics"))["cssContentSize"]
+        size = (await call.tab.session.ask("Page.getLayoutMetrics"))["cssContentSize"]
         x, y, width, height = 0, 0, size["width"], size["height"]
     else:
         return None
@@ -93,7 +91,7 @@ async def _unmask(call: BrowserCall, masked: list[str]) -> None:
     for frame_id in masked:
         try:
             await call.tab.ask(frame_id, "unmask", seconds=FRAME_SECONDS)
-        except (DocumentGoneError, ScriptError, TimeoutError, PlaywrightError):  # it has gone, and the mask with it
+        except (DocumentGoneError, ScriptError, TimeoutError):  # it has gone, and the mask with it
             pass
 
 

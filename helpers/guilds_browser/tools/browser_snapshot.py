@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from playwright.async_api import Error as PlaywrightError
-
 from guilds_browser.locate import gone, locate, remember
 from guilds_browser.page_text import shown, shown_url
 from guilds_browser.tab import FRAME_SECONDS, STEP_SECONDS, DocumentGoneError, ScriptError
@@ -47,6 +45,8 @@ async def browser_snapshot(call: BrowserCall, full: bool, target: str | None = N
         start, number = element.document.frame_id, element.number
     room = _Room(call, full)
     page = await room.add(start, number, 0)
+    if start == call.tab.target_id:
+        call.headline = page["url"], page["title"]
     text = "\n".join([_headline(call, page), *room.lines])
     if page["isPdf"]:
         text += "\n[a PDF, whose text Chrome does not give: browser_screenshot shows it]"
@@ -114,7 +114,7 @@ class _Room:
                 return []
             found: list[str] = (await self.add(frame_id, 0, depth))["all"]
             return found
-        except (DocumentGoneError, ScriptError, TimeoutError, PlaywrightError):
+        except (DocumentGoneError, ScriptError, TimeoutError):
             return [" " * depth + "(this frame does not answer)"]
 
     async def _look(self, tab: Tab, frame_id: str, number: int, seconds: float) -> tuple[Document, dict[str, Any]]:
