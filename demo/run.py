@@ -30,7 +30,7 @@ with socket.socket() as free:
     PORT = free.getsockname()[1]
 
 TESTS = (
-    f"PYTHONPATH=helpers:client:. {PYTHON} -B -m pytest -q -p no:cacheprovider tests/test_schema.py -k no_text 2>&1"
+    f"PYTHONPATH=helpers:client:. {PYTHON} -B -m pytest -q -rN -p no:cacheprovider tests/test_schema.py -k no_text 2>&1"
     " | tail -4; exit ${PIPESTATUS[0]}"
 )
 
