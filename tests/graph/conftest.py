@@ -43,6 +43,10 @@ class Repository:
 
     def edges(self, home: Path | None = None) -> set[Edge]:
         """Every edge as (source's path and name, relation, target's path and name, confidence, lines)."""
+        return {edge for edge, _ in self.edges_with_start(home)}
+
+    def edges_with_start(self, home: Path | None = None) -> set[tuple[Edge, int]]:
+        """Every edge with the line where its target starts."""
         symbols: dict[int, dict[str, Any]] = {}
         found = set()
         for line in graph_export(str(self.path), str(home or self.home)):
@@ -52,7 +56,7 @@ class Repository:
             else:
                 source, target = symbols[one["source"]], symbols[one["target"]]
                 ends = (source["path"], source["qualified"], one["relation"], target["path"], target["qualified"])
-                found.add((*ends, one["confidence"], tuple(one["lines"])))
+                found.add(((*ends, one["confidence"], tuple(one["lines"])), target["start"]))
         return found
 
     def calls(self) -> set[tuple[str, str]]:

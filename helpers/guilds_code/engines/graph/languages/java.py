@@ -1,12 +1,13 @@
 """Java: facts of a compilation unit, and what its names, types and members mean.
 
-Follows the Java Language Specification: 6 (names and scope), 7 (packages), 8.4 (methods; overloads are told apart
-by the number of arguments). Type arguments of methods are not inferred.
+Follows the Java Language Specification: 6 (names and scope), 7 (packages), 8.4 (methods). Overloads are told apart
+(15.12) by the number of arguments and by the types of those that show one; else none is taken. Type arguments of
+methods are not inferred.
 """
 
 from __future__ import annotations
 
-from guilds_code.engines.graph.facts import KIND, NAME, PARENT, SCOPE
+from guilds_code.engines.graph.facts import FLAGS, KIND, NAME, PARENT, SCOPE, TYPE
 from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, parser
 from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, Resolver, plain
 
@@ -58,6 +59,26 @@ _PER_ELEMENT = frozenset(
     ("forEach", "map", "filter", "flatMap", "anyMatch", "allMatch", "noneMatch", "removeIf", "ifPresent", "mapToInt",
      "peek", "takeWhile", "dropWhile", "mapToLong", "mapToObj", "thenApply", "thenAccept", "toArray", "forEachOrdered")
 )  # fmt: skip
+_PRIMITIVES = frozenset(("integral_type", "floating_point_type", "boolean_type"))
+_LITERALS = {
+    "string_literal": "String",
+    "decimal_integer_literal": "int",
+    "hex_integer_literal": "int",
+    "decimal_floating_point_literal": "double",
+    "character_literal": "char",
+    "true": "boolean",
+    "false": "boolean",
+}
+_BOXES = {"boolean": "Boolean", "char": "Character", "byte": "Byte", "short": "Short", "int": "Integer", "long": "Long",
+          "float": "Float", "double": "Double"}  # fmt: skip
+_WIDER = ("byte", "short", "int", "long", "float", "double")
+_FINAL = frozenset(("String", *_BOXES, *_BOXES.values()))
+_TELLING = frozenset(
+    ("identifier", "this", "field_access", "method_invocation", "object_creation_expression", "cast_expression")
+)
+"""Arguments whose type is looked for."""
+_EXACT, _WIDENED, _BOXED, _UNKNOWN, _NEVER = 4, 3, 2, 1, 0
+"""How an argument fits a parameter, best first (15.12.2: by subtyping before by boxing)."""
 
 
 def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
@@ -181,12 +202,12 @@ class _Java(Walk):
         written, listed = node.child_by_field_name("type"), node.child_by_field_name("parameters")
         name = self.text(named)
         constructor = node.type in ("constructor_declaration", "compact_constructor_declaration")
-        words = [self.text(c) for m in node.named_children if m.type == "modifiers" for c in m.children]
+        abstract = ("abstract",) if body is None and not constructor else ()
         number = self.define(
             "method", name, node, scope, named=named, signature=self.header(node, body),
             doc=self.comment_before(node, _is_comment),
             returns=self.kind(written) if written is not None else None,
-            flags=("abstract",) if "abstract" in words or (body is None and not constructor) else (), opens="f",
+            flags=(*abstract, *self.access(node, scope)), opens="f",
         )  # fmt: skip
         count = len([c for c in (listed.named_children if listed is not None else ()) if c.type == "formal_parameter"])
         open_ended = listed is not None and any(c.type == "spread_parameter" for c in listed.named_children)
@@ -194,8 +215,7 @@ class _Java(Walk):
             self.bind(scope, "<init>", ("d", number))
         else:
             self.bind(scope, f"{name}()", ("d", number))
-            if not open_ended:
-                self.bind(scope, f"{name}()/{count}", ("d", number))
+            self.bind(scope, f"{name}()/{'*' if open_ended else count}", ("d", number))
         inner = self.facts.defs[number][SCOPE]
         around, self.current = self.current, number
         self.modifiers(node, inner)
@@ -206,6 +226,15 @@ class _Java(Walk):
         if body is not None:
             self.visit_all(body, inner)
         self.current = around
+
+    def access(self, node: Node, scope: int) -> tuple[str, ...]:
+        """Who inherits a member, where that is not everyone."""
+        words = {self.text(c) for m in node.named_children if m.type == "modifiers" for c in m.children}
+        owner = self.owner(scope)
+        in_interface = owner >= 0 and self.facts.defs[owner][KIND] == "interface"
+        if not in_interface and not words & {"public", "protected", "private"}:
+            words.add("package")
+        return tuple(word for word in ("private", "package", "static") if word in words)
 
     def parameters(self, listed: Node | None, scope: int) -> None:
         for position, child in enumerate(listed.named_children if listed is not None else ()):
@@ -234,7 +263,7 @@ class _Java(Walk):
                 continue
             number = self.define(
                 "field", self.text(named), node, scope, named=named, returns=kind,
-                doc=self.comment_before(node, _is_comment),
+                doc=self.comment_before(node, _is_comment), flags=self.access(node, scope),
                 signature=self.line(node).rstrip(";"),
             )  # fmt: skip
             self.bind(scope, self.text(named), ("d", number))
@@ -366,14 +395,22 @@ class _Java(Walk):
         arguments = node.child_by_field_name("arguments")
         if named is None:
             return None
-        count = arguments.named_child_count if arguments is not None else 0
-        name = f"{self.text(named)}()/{count}"
+        given = [c for c in arguments.named_children if not _is_comment(c.type)] if arguments is not None else []
+        name = f"{self.text(named)}()/{len(given)}"
+        shown = tuple(self.argument(c, depth) for c in given)
         if owner is None:
-            return ("n", name)
+            return ("n", name, shown)
         inner = self.expression(owner, depth + 1)
         if inner is not None and any(child.type == "super" for child in node.children):
             inner = ("above", inner)  # `Outer.super.method()`, `Interface.super.method()`
-        return ("a", inner, name) if inner else None
+        return ("a", inner, name, shown) if inner else None
+
+    def argument(self, node: Node, depth: int) -> Expression | None:
+        """What tells the type of an argument."""
+        if (literal := _LITERALS.get(node.type)) is not None:
+            long = literal == "int" and self.source[node.end_byte - 1 : node.end_byte] in b"lL"
+            return ("t", ("n", "long" if long else literal))
+        return self.expression(node, depth + DEPTH_MAX // 4) if node.type in _TELLING else None
 
     def new(self, node: Node, scope: int) -> None:
         written = node.child_by_field_name("type")
@@ -484,7 +521,7 @@ class _Java(Walk):
         if depth > 8:
             return None
         kind = node.type
-        if kind in ("type_identifier", "identifier"):
+        if kind in ("type_identifier", "identifier") or kind in _PRIMITIVES:
             return ("n", self.text(node))
         if kind in ("scoped_type_identifier", "scoped_identifier"):
             parts = [p.strip() for p in self.text(node).split(".")]
@@ -605,7 +642,7 @@ class Semantics(Resolver):
     def imported(self, path: str, module: str, name: str | None) -> Value | None:
         if name is None:
             return EXTERNAL
-        owner = self.type_at(module, name)
+        owner = self.type_at(path, module, name)
         if owner is not None:
             return owner
         package, _, outer = module.rpartition(".")  # a nested class, or a static member
@@ -614,30 +651,41 @@ class Semantics(Resolver):
             return EXTERNAL
         return self.member(holder, name) or self.member(holder, f"{name}()") or UNKNOWN
 
-    def type_at(self, package: str, name: str) -> Value | None:
-        """A type of a package: of the file that bears its name, else of any of the package's files."""
+    def type_at(self, path: str, package: str, name: str) -> Value | None:
+        """A type of a package: of the file that bears its name, else of any of the package's files. Of several the one
+        under the asking file's source root, then the one of its module; UNKNOWN when these don't tell."""
         self.keys.update((f"package:{package}", name))
         files = self.by_package.get(package, ())
-        own = [path for path in files if path.rpartition("/")[2] == f"{name}.java"]
-        for path in own or files:
-            bindings = self.facts(path).names[0].get(name, ())
-            if any(b[0] == "d" for b in bindings):
-                return self.bound(path, 0, name, [b for b in bindings if b[0] == "d"])
-        return None
+        named = [p for p in files if p.rpartition("/")[2] == f"{name}.java"]
+        found = [p for p in named or files if any(b[0] == "d" for b in self.facts(p).names[0].get(name, ()))]
+        for part in (self.root_of, self.module_of) if len(found) > 1 else ():
+            found = [p for p in found if part(p) == part(path)] or found
+        if len(found) > 1:
+            return UNKNOWN
+        bindings = self.facts(found[0]).names[0][name] if found else []
+        return self.bound(found[0], 0, name, [b for b in bindings if b[0] == "d"]) if found else None
+
+    def root_of(self, path: str) -> str:
+        """The folder that a file's package starts from."""
+        return path.rpartition("/")[0].removesuffix(self.packages.get(path, "").replace(".", "/"))
+
+    def module_of(self, path: str) -> str:
+        """What lies above `src` in the usual layout, so that tests see the classes that they test."""
+        return f"/{self.root_of(path)}".partition("/src/")[0]
 
     def beyond(self, path: str, scope: int, name: str) -> Value | None:  # noqa: ARG002
         if "(" in name:
             return self.starred(path, name)
         if not name[:1].isupper():
             return self.starred(path, name)
-        value = self.type_at(self.packages.get(path, ""), name)
+        value = self.type_at(path, self.packages.get(path, ""), name)
         return value or self.starred(path, name)
 
     def starred(self, path: str, name: str) -> Value | None:
         foreign = False
         for module in self.facts(path).stars:
             if module in self.by_package:
-                value = self.type_at(module, name) if name[:1].isupper() else None
+                value = self.type_at(path, module, name) if name[:1].isupper() else None
             else:
                 package, _, outer = module.rpartition(".")
                 holder = self.imported(path, package, outer) if outer[:1].isupper() else EXTERNAL
@@ -655,10 +703,8 @@ class Semantics(Resolver):
         start = scope
         while scope >= 0:
             parent, definition, kind = facts.scopes[scope]
-            bindings = facts.names[scope].get(name) or (facts.names[scope].get(method) if slash else None)
+            bindings = facts.names[scope].get(name)
             if bindings is not None and kind != "c":
-                if bindings[0][0] == "i" and slash:
-                    return self.imported(path, bindings[0][1], bindings[0][2])
                 return self.bound(path, scope, name, bindings) or UNKNOWN
             if kind == "c":
                 if bindings is not None and bindings[0][0] == "tp":
@@ -673,16 +719,16 @@ class Semantics(Resolver):
         if slash:  # a static import names the method alone
             imported = facts.names[0].get(method.removesuffix("()"))
             if imported and imported[0][0] == "i":
-                return self.imported(path, imported[0][1], imported[0][2])
+                return self.imported(path, imported[0][1], name)
         return self.beyond(path, start, name)
 
     def member(self, owner: Value | None, name: str) -> Value | None:
         value = super().member(owner, name)
         method, slash, _ = name.partition("/")
         if slash and (value is None or value == EXTERNAL):
-            bare = super().member(owner, method)
-            if bare is not None and bare != EXTERNAL:
-                return bare
+            open_ended = super().member(owner, f"{method}/*")
+            if open_ended is not None and open_ended != EXTERNAL:
+                return open_ended
             if value is None and owner is not None and owner[0] == "inst":
                 field = super().member(owner, method.removesuffix("()"))  # a record's accessor
                 if field is not None and field[0] == "var":
@@ -697,12 +743,143 @@ class Semantics(Resolver):
     def targets(self, path: str, scope: int, expression: Expression) -> list[tuple[str, int]] | None:
         if expression[0] == "s":
             return []
-        return super().targets(path, scope, expression)
+        if expression[0] == "n" and len(expression) > 2:
+            return self.targets_of(self.overload(path, scope, self.name(path, scope, expression[1]), expression[2]))
+        if expression[0] != "a":
+            return super().targets(path, scope, expression)
+        owner = plain(self.evaluate(path, scope, expression[1]))
+        if owner is None or owner == UNKNOWN:
+            return None
+        value = self.called(path, scope, owner, expression)
+        return None if value is None and owner[0] == "inst" else self.targets_of(value)
+
+    def called(self, path: str, scope: int, owner: Value, expression: Expression) -> Value | None:
+        """A member, and of overloads the one that a call's arguments choose."""
+        given = expression[3] if len(expression) > 3 else ()
+        return self.each(owner, lambda one: self.overload(path, scope, self.member(one, expression[2]), given))
+
+    def overload(self, path: str, scope: int, value: Value | None, given: tuple[Any, ...]) -> Value | None:
+        """Of several methods the one that the arguments fit; UNKNOWN when they don't tell."""
+        if value is None or value[0] != "any" or any(part[0] != "fn" for part in value[1]):
+            return value
+        wanted = {part: self.parameters_of(part[1], part[2])[: len(given)] for part in value[1]}
+        shown = [self.argument_type(path, scope, one) for one in given]
+        telling = [n for n in range(len(shown)) if len({kinds[n : n + 1] for kinds in wanted.values()}) > 1]
+        fits = {
+            part: min((self.fit(shown[n], kinds[n]) if n < len(kinds) else _UNKNOWN for n in telling), default=_UNKNOWN)
+            for part, kinds in wanted.items()
+        }
+        possible = [part for part, fit in fits.items() if fit]
+        best = [part for part in possible if fits[part] == max(fits.values())]
+        sure = len(possible) == 1 or (len(best) == 1 and (fits[best[0]] == _EXACT or _UNKNOWN not in fits.values()))
+        return best[0] if sure else UNKNOWN
+
+    def fit(self, given: Any, wanted: Any) -> int:
+        """How an argument of one type fits a parameter of another."""
+        if given is None or wanted is None:
+            return _UNKNOWN
+        if given == wanted:
+            return _EXACT
+        if wanted == "Object":
+            return _BOXED
+        if given in _FINAL or wanted in _FINAL:
+            if given in _WIDER and wanted in _WIDER[_WIDER.index(given) :]:
+                return _WIDENED
+            if _BOXES.get(given) == wanted or _BOXES.get(wanted) == given:
+                return _BOXED
+            other = wanted if given in _FINAL else given
+            return _NEVER if other in _FINAL or isinstance(other, tuple) else _UNKNOWN
+        if given[0] == "cls" and wanted[0] == "cls":
+            return _WIDENED if wanted[1:] in self.ancestors(given[1], given[2])[0] else _NEVER
+        return _NEVER if wanted[0] == "cls" else _UNKNOWN
+
+    def parameters_of(self, path: str, number: int) -> tuple[Any, ...]:
+        """The types of a method's parameters, as `written` gives them."""
+        return self.once(("parameters", path, number), self._parameters_of, path, number) or ()
+
+    def _parameters_of(self, path: str, number: int) -> tuple[Any, ...]:
+        scope = self.facts(path).defs[number][SCOPE]
+        bound = [b for named in self.facts(path).names[scope].values() for b in named if b[0] == "p"]
+        return tuple(self.written(path, scope, b[1]) for b in sorted(bound, key=lambda b: int(b[3])))
+
+    def written(self, path: str, scope: int, kind: Any) -> Any:
+        """What tells types apart: a class of the repository, the name of a foreign one, or None for any other."""
+        head = kind[1] if kind is not None and kind[0] == "G" else kind
+        if head is None or head[0] not in "naS":
+            return None
+        if head[0] == "S":
+            inner = self.written(path, scope, head[1])
+            return ("[]", inner) if inner is not None else None
+        value = self.type_name(path, scope, head[1]) if head[0] == "n" else self.type_member(path, scope, head)
+        return value[:3] if value is not None and value[0] == "cls" else head[-1] if value in (None, EXTERNAL) else None
+
+    def argument_type(self, path: str, scope: int, expression: Expression | None) -> Any:
+        """The type of an argument, as `written` gives it."""
+        if expression is None:
+            return None
+        if expression[0] == "t":
+            return self.written(path, scope, expression[1])
+        facts, at = self.facts(path), scope
+        while expression[0] == "n" and at >= 0:
+            for bound in facts.names[at].get(expression[1], ()):
+                kind = facts.defs[bound[1]][TYPE] if bound[0] == "d" else bound[1] if bound[0] in "tp" else None
+                return self.written(path, at, kind) if kind is not None else self.made_by(path, scope, expression)
+            at = facts.scopes[at][0]
+        return self.made_by(path, scope, expression)
+
+    def made_by(self, path: str, scope: int, expression: Expression) -> Any:
+        value = plain(self.evaluate(path, scope, expression))
+        return ("cls", *value[1:3]) if value is not None and value[0] == "inst" else None
+
+    def overrides(self, one: Value, other: Value) -> bool:
+        """Whether two methods of a name have the same parameters, as far as these are known."""
+        own, others = self.parameters_of(one[1], one[2]), self.parameters_of(other[1], other[2])
+        return len(own) == len(others) and all(a == b or None in (a, b) for a, b in zip(own, others, strict=True))
+
+    def bound(self, path: str, scope: int, name: str, bindings: list[Binding]) -> Value | None:
+        if "(" in name and len(bindings) > 1:
+            return ("any", tuple(("fn", path, b[1], None) for b in bindings if b[0] == "d"))
+        return super().bound(path, scope, name, bindings)
+
+    def _class_member(self, path: str, number: int, name: str, skipped: int) -> Value | None:
+        """A member that the class has or inherits (8.2); of methods also the overloads above it."""
+        classes, foreign = self.ancestors(path, number)
+        behind = self.behind_foreign(path, number)
+        methods: list[Value] = []
+        for place in classes[skipped:]:
+            value = self.own_member(*place, name)
+            parts = value[1] if value is not None and value[0] == "any" else (value,) if value is not None else ()
+            if place != (path, number):
+                parts = tuple(part for part in parts if self.is_inherited(path, place, part))
+            if parts and place in behind and not methods:
+                return UNKNOWN
+            if parts and "(" not in name:
+                return value
+            methods += [part for part in parts if not any(self.overrides(own, part) for own in methods)]
+        if methods:
+            return methods[0] if len(methods) == 1 else ("any", tuple(methods))
+        return EXTERNAL if foreign else None
+
+    def substituted(self, value: Value | None, receiver: Value | None) -> Value | None:
+        overloads = value is not None and value[0] == "any" and value[1][0][0] == "fn"
+        return value if overloads else super().substituted(value, receiver)
+
+    def is_inherited(self, path: str, place: tuple[str, int], value: Value) -> bool:
+        """Whether a class of a file has what a class above it has."""
+        if value[0] not in ("fn", "var"):
+            return True
+        flags = self.facts(value[1]).defs[value[2]][FLAGS]
+        if "private" in flags or ("package" in flags and self.packages.get(path) != self.packages.get(place[0])):
+            return False
+        return value[0] == "var" or "static" not in flags or self.facts(place[0]).defs[place[1]][KIND] != "interface"
 
     def binding(self, path: str, scope: int, name: str, binding: Binding) -> Value | None:
         if binding[0] == "tp":
             return ("par", path, *binding[1:])
         return super().binding(path, scope, name, binding)
+
+    def type_name(self, path: str, scope: int, name: str) -> Value | None:
+        return EXTERNAL if name in _BOXES else self.name(path, scope, name)
 
     def parameter_bound(self, parameter: Value) -> Value | None:
         return self.instance(parameter[1], parameter[4], parameter[5]) if parameter[5] else EXTERNAL
@@ -711,6 +888,17 @@ class Semantics(Resolver):
         if expression[0] == "ty":
             kind = expression[1]
             return self.type_name(path, scope, kind[1]) if kind[0] == "n" else self.type_member(path, scope, kind)
+        if expression[0] == "n" and len(expression) > 2:
+            return self.overload(path, scope, self.name(path, scope, expression[1]), expression[2])
+        if expression[0] == "a":
+            owner = plain(self.evaluate(path, scope, expression[1]))
+            if (
+                owner == EXTERNAL
+                and expression[2][:1].isupper()
+                and (package := self.package_named(path, scope, expression[1]))
+            ):
+                return self.type_at(path, package, expression[2]) or EXTERNAL
+            return plain(self.called(path, scope, owner, expression)) if owner is not None else None
         if expression[0] == "component":
             record = self.instance(path, scope, expression[1])
             return self.component(record, expression[2]) if record is not None and record[0] == "inst" else None
@@ -723,6 +911,18 @@ class Semantics(Resolver):
             around = self.class_around(path, scope)
             return ("sup", path, around) if around >= 0 else None
         return super()._evaluate(path, scope, expression)
+
+    def package_named(self, path: str, scope: int, expression: Expression) -> str:
+        """The package that an expression may name (6.5.2): dotted names, of which the scopes bind none."""
+        parts: list[str] = []
+        while expression[0] == "a" and len(expression) == 3:
+            parts.append(expression[2])
+            expression = expression[1]
+        facts = self.facts(path)
+        while scope >= 0 and expression[0] == "n" and expression[1] not in facts.names[scope]:
+            scope = facts.scopes[scope][0]
+        package = ".".join([expression[1], *reversed(parts)]) if scope < 0 and expression[0] == "n" else ""
+        return package if package.rpartition(".")[2][:1].islower() else ""
 
     def component(self, record: Value, position: int) -> Value | None:
         """What a record's component at a position holds."""
@@ -778,16 +978,20 @@ class Semantics(Resolver):
         return EXTERNAL
 
     def implemented(self, path: str, number: int) -> list[tuple[str, int]]:
-        definition = self.facts(path).defs[number]
+        facts = self.facts(path)
+        definition = facts.defs[number]
+        own = facts.names[facts.defs[definition[PARENT]][SCOPE]]
+        key = next((key for key, bound in own.items() if ("d", number) in bound and "/" in key), "")
+        above = self.ancestors(path, definition[PARENT])[0][1:] if key and "static" not in definition[FLAGS] else []
         found = []
-        own = self.facts(path).names[self.facts(path).defs[definition[PARENT]][SCOPE]]
-        keys = [key for key, bound in own.items() if ("d", number) in bound and "/" in key]
-        for owner_path, owner in self.ancestors(path, definition[PARENT])[0][1:] if keys else ():
-            facts = self.facts(owner_path)
-            for bound in facts.names[facts.defs[owner][SCOPE]].get(keys[0], ()):
-                inherited = facts.defs[bound[1]] if bound[0] == "d" else None
-                if inherited is not None and (facts.defs[owner][KIND] == "interface" or "abstract" in inherited[10]):
-                    found.append((owner_path, bound[1]))
+        for place in above:
+            value = self.own_member(*place, key)
+            for part in value[1] if value is not None and value[0] == "any" else (value,) if value is not None else ():
+                flags = self.facts(part[1]).defs[part[2]][FLAGS] if part[0] == "fn" else ()
+                abstract = "abstract" in flags or self.facts(place[0]).defs[place[1]][KIND] == "interface"
+                inherited = part[0] == "fn" and abstract and self.is_inherited(path, place, part)
+                if inherited and self.overrides(("fn", path, number, None), part):
+                    found.append((part[1], part[2]))
         return found
 
 

@@ -1,0 +1,118 @@
+"""What Java, C and Rust calls lead to where several definitions could be meant, and what they must not lead to."""
+
+from __future__ import annotations
+
+from tests.graph.conftest import Repository
+
+
+def lines_called(repository: Repository) -> set[tuple[str, int]]:
+    """Each symbol that is called, by its own first line, and the line of the call; in a repository of one file."""
+    return {
+        (f"{edge[4]}:{target}", line)
+        for edge, target in repository.edges_with_start()
+        if edge[2] == "calls" and edge[5] == "resolved"
+        for line in edge[6]
+    }
+
+
+def test_java_overloads_of_one_arity_are_told_apart_by_the_types_of_arguments(repository: Repository) -> None:
+    repository.put(
+        {
+            "A.java": (
+                "class B {}\nclass C extends B {}\nclass A {\n"
+                "  void m(int a) {}\n  void m(String s) {}\n  void m(B b) {}\n  void m(Object... all) {}\n"
+                "  void t(String s, C c, Object o) {\n"
+                "    m(1);\n    m(s);\n    m(c);\n    m(new B());\n    m(o);\n    m(1, 2);\n    m(s.trim());\n  }\n}\n"
+            )
+        }
+    )
+
+    assert lines_called(repository) == {
+        ("A.A.m:4", 9), ("A.A.m:5", 10), ("A.A.m:6", 11), ("A.A.m:6", 12), ("A.A.m:7", 14), ("A.B:1", 12)
+    }  # fmt: skip
+    assert ("A.java", "A.A.t", "calls", "A.java", "A.A.m", "name_only", (13, 15)) in repository.edges()
+
+
+def test_java_an_overload_above_counts_unless_it_is_overridden(repository: Repository) -> None:
+    repository.put(
+        {
+            "A.java": (
+                "class A {\n  void m(String s) {}\n  void m(char c) {}\n}\n"
+                "class B extends A {\n  void m(int i) {}\n  void m(char c) {}\n"
+                "  void t() {\n    m(1);\n    m(\"s\");\n    m('c');\n  }\n}\n"
+            )
+        }
+    )
+
+    assert lines_called(repository) == {("A.B.m:6", 9), ("A.A.m:2", 10), ("A.B.m:7", 11)}
+
+
+def test_java_a_method_implements_one_of_the_same_parameters_and_a_static_one_none(repository: Repository) -> None:
+    repository.put(
+        {
+            "A.java": (
+                "interface I<T> {\n  void go(String s);\n  void take(T t);\n  void st();\n}\n"
+                "class C implements I<Integer> {\n  void go(String s) {}\n  void go(int i) {}\n"
+                "  void take(Integer i) {}\n  static void st() {}\n}\n"
+            )
+        }
+    )
+
+    found = {(*edge[1:5], edge[6]) for edge in repository.edges() if edge[2] == "implements" and edge[1] != "A.C"}
+
+    assert found == {
+        ("A.C.go", "implements", "A.java", "A.I.go", (7,)),
+        ("A.C.take", "implements", "A.java", "A.I.take", (9,)),
+    }
+
+
+def test_java_members_that_are_not_inherited_hide_nothing(repository: Repository) -> None:
+    repository.put(
+        {
+            "p/Up.java": "package p;\npublic class Up { private void own() {} static int size; }\n",
+            "q/Far.java": "package q;\npublic class Far { void near() {} protected void far() {} }\n",
+            "p/I.java": "package p;\ninterface I { static void of() {} }\n",
+            "p/S.java": "package p;\nclass S { static void of() {} }\n",
+            "p/O.java": (
+                "package p;\nimport static p.S.*;\nclass O {\n  void own() {} void near() {} void far() {}\n"
+                "  class A extends Up { void a() { own(); } }\n"
+                "  class B extends q.Far { void b() { near(); far(); } }\n"
+                "  class C implements I { void c() { of(); I.of(); } }\n}\n"
+            ),
+        }
+    )
+
+    assert repository.calls() == {
+        ("O.O.A.a", "O.O.own"), ("O.O.B.b", "O.O.near"), ("O.O.B.b", "Far.Far.far"), ("O.O.C.c", "S.S.of"),
+        ("O.O.C.c", "I.I.of"),
+    }  # fmt: skip
+
+
+def test_java_a_class_of_two_modules_is_the_one_of_the_callers_own(repository: Repository) -> None:
+    util = "package x;\npublic class Util { public static void go() {} }\n"
+    repository.put(
+        {
+            "a/src/main/java/x/Util.java": util,
+            "b/src/main/java/x/Util.java": util,
+            "b/src/main/java/x/B.java": "package x;\nclass B { void b() { Util.go(); } }\n",
+            "a/src/test/java/x/A.java": "package x;\nclass A { void a() { Util.go(); } }\n",
+            "c/src/main/java/y/C.java": "package y;\nimport x.Util;\nclass C { void c() { Util.go(); } }\n",
+        }
+    )
+
+    found = {(edge[1], edge[3]) for edge in repository.edges() if edge[2] == "calls" and edge[5] == "resolved"}
+
+    assert found == {("B.B.b", "b/src/main/java/x/Util.java"), ("A.A.a", "a/src/main/java/x/Util.java")}
+
+
+def test_java_a_name_with_its_package_leads_to_its_class_unless_a_variable_has_it(repository: Repository) -> None:
+    repository.put(
+        {
+            "q/r/U.java": "package q.r;\npublic class U { public static U st() { return null; } public void m() {} }\n",
+            "p/A.java": (
+                "package p;\nclass A { void t() { q.r.U.st().m(); } void hidden(String q) { q.r.U.st(); } }\n"
+            ),
+        }
+    )
+
+    assert repository.calls() == {("A.A.t", "U.U.st"), ("A.A.t", "U.U.m")}
