@@ -116,3 +116,42 @@ def test_java_a_name_with_its_package_leads_to_its_class_unless_a_variable_has_i
     )
 
     assert repository.calls() == {("A.A.t", "U.U.st"), ("A.A.t", "U.U.m")}
+
+
+def test_c_of_several_definitions_the_one_of_the_file_that_includes_the_prototype_is_called(
+    repository: Repository,
+) -> None:
+    repository.put(
+        {
+            "u.h": "int real(int);\nint twice(int);\n",
+            "u.c": '#include "u.h"\nint real(int x) { return x; }\nint twice(int x) { return x; }\n',
+            "a/fake.c": "int real(int x) { return 0; }\n",
+            "b/u.c": '#include "../u.h"\nint twice(int x) { return 0; }\n',
+            "main.c": '#include "u.h"\nint t(int x) { return real(x) + twice(x); }\n',
+            "bare.c": "int twice(int);\nint b(int x) { return twice(x); }\n",
+        }
+    )
+
+    found = {edge[1:2] + edge[3:5] for edge in repository.edges() if edge[2] == "calls" and edge[5] == "resolved"}
+
+    assert found == {("main.t", "u.c", "u.real"), ("main.t", "u.h", "u.twice"), ("bare.b", "bare.c", "bare.twice")}
+
+
+def test_c_a_struct_that_a_header_leaves_open_has_the_members_its_source_gives_it(repository: Repository) -> None:
+    repository.put(
+        {
+            "l.h": "typedef struct loop loop_t;\nstruct ops { int (*init)(loop_t *); };\nloop_t *mk(void);\n",
+            "l.c": (
+                '#include "l.h"\nstruct loop { const struct ops *ops; int (*idle)(loop_t *); };\n'
+                "int f(loop_t *l) { return l->ops->init(l) + l->idle(l); }\nint g(void) { return mk()->idle(0); }\n"
+            ),
+            "two.h": "typedef struct two two_t;\n",
+            "x.c": '#include "two.h"\nstruct two { int (*run)(int); };\nint x(two_t *t) { return t->run(1); }\n',
+            "y.c": '#include "two.h"\nstruct two { int (*run)(int); };\nint y(two_t *t) { return t->run(1); }\n',
+        }
+    )
+
+    assert repository.calls() == {
+        ("l.f", "l.ops.init"), ("l.f", "l.loop.idle"), ("l.g", "l.mk"), ("l.g", "l.loop.idle"), ("x.x", "x.two.run"),
+        ("y.y", "y.two.run"),
+    }  # fmt: skip

@@ -473,12 +473,22 @@ class Semantics(Resolver):
             reached = self.reached(path)
             self.keys.add(f"name:{bare}")
             places = [p for p in self.named(bare) if p[0] in reached]
-            found = [p for p in places if any(b == ("d", p[1]) for b in self.facts(p[0]).names[0].get(name, ()))]
+            found = [p for p in places if self.is_bound(p, name)]
+            if not found and bare != name:  # an opaque type's tag
+                found = self.only([p for p in self.named(bare) if self.is_bound(p, name)], [path])
         whole = [place for place in found if not self.is_declaration(place)]
         if not whole and found:
             whole = self.linked(path, name, found)
         chosen = whole[0] if whole else found[0] if found else None
         return self.defined(*chosen) if chosen is not None else None
+
+    def is_bound(self, place: tuple[str, int], name: str) -> bool:
+        return ("d", place[1]) in self.facts(place[0]).names[0].get(name, ())
+
+    def only(self, places: list[tuple[str, int]], declared: list[str]) -> list[tuple[str, int]]:
+        """The definition in the one file that includes one of those which declare it; [] where several files do."""
+        files = {p for p, _ in places if any(header in self.reached(p) for header in declared)}
+        return [place for place in places if place[0] in files][:1] if len(files) == 1 else []
 
     def declared_in(self, path: str, name: str) -> list[tuple[str, int]]:
         return [(path, b[1]) for b in self.facts(path).names[0].get(name, ()) if b[0] == "d"]
@@ -488,7 +498,8 @@ class Semantics(Resolver):
         return "prototype" in flags or "extern" in flags
 
     def linked(self, path: str, name: str, found: list[tuple[str, int]]) -> list[tuple[str, int]]:
-        """The definition with external linkage that a declaration stands for, the nearest one first."""
+        """The definition with external linkage that a declaration stands for. Of several files that have one, as
+        programs and mocks do, that of the only one which includes the declaration, else none."""
         if found and all("static" in self.facts(p).defs[n][FLAGS] for p, n in found):
             return []
         self.keys.add(f"name:{name}")
@@ -499,9 +510,9 @@ class Semantics(Resolver):
             linked = definition[KIND] in kinds and definition[HOME] == 0 and "static" not in definition[FLAGS]
             if linked and not self.is_declaration(place):
                 places.append(place)
-        near = posixpath.dirname(found[0][0] if found else path).split("/")
-        places.sort(key=lambda p: (-_common(near, p[0].split("/")), p[0] != path, p))
-        return places
+        if len({p for p, _ in places}) > 1:
+            return self.only(places, [p for p, _ in found if p != path])
+        return places[:1]
 
     # types and members
 
@@ -532,7 +543,13 @@ class Semantics(Resolver):
     def _instance(self, path: str, scope: int, kind: Any, depth: int) -> Value | None:
         if kind[0] == "d":
             return ("inst", path, kind[1], ())
-        return super()._instance(path, scope, kind, depth)
+        made = super()._instance(path, scope, kind, depth)
+        if made is None and kind[0] == "n":  # a header's name for a type that this file completes
+            alias = self.name(path, scope, kind[1])
+            held = self.facts(alias[1]).defs[alias[2]][TYPE] if alias is not None and alias[0] == "cls" else None
+            if alias is not None and held is not None and held[0] == "n" and alias[1] != path:
+                made = self.instance(path, 0, held, depth + 1)
+        return made
 
     def instantiated(self, owner: Value | None, arguments: tuple[Value, ...]) -> Value | None:
         if owner is not None and owner[0] == "cls":
