@@ -172,7 +172,8 @@ class Resolver:
         """The abstract methods that a method implements."""
         definition = self.facts(path).defs[number]
         found = []
-        for owner_path, owner in self.ancestors(path, definition[PARENT])[0][1:]:
+        above = self.ancestors(path, definition[PARENT])[0][1:] if "static" not in definition[FLAGS] else ()
+        for owner_path, owner in above:
             facts = self.facts(owner_path)
             for bound in facts.names[facts.defs[owner][SCOPE]].get(definition[NAME], ()):
                 if bound[0] == "d":

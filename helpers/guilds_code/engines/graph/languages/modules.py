@@ -69,6 +69,14 @@ class Modules:
                 found += _targets(package.get("exports"), f".{module[len(name) :]}") + _mains(package)
         return found
 
+    def root(self, path: str) -> str:
+        """The folder of the nearest package.json or configuration above a file; else the repository's own."""
+        folders = {*self._mains, *(posixpath.dirname(other) for other in self._configured)}
+        folder = posixpath.dirname(path)
+        while folder and folder not in folders:
+            folder = posixpath.dirname(folder)
+        return folder
+
     def find(self, path: str, module: str) -> str | None:
         """The file that `module` means in the file at `path`; None when it is none of the repository's."""
         key = (posixpath.dirname(path), module)

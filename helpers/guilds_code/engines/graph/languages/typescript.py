@@ -6,11 +6,12 @@ resolution. Types stand in the same scopes as values, under `:name`. Types compu
 
 from __future__ import annotations
 
-from guilds_code.engines.graph.facts import FLAGS, HOME, KIND, NAME, PARENT, SCOPE, SHAPE
+from guilds_code.engines.graph.facts import FLAGS, HOME, KIND, NAME, PARENT, SCOPE, SHAPE, TYPE
 from guilds_code.engines.graph.languages.modules import Modules
 from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, parser
 from guilds_code.engines.graph.resolve import (
     EXTERNAL,
+    LITERAL,
     NOTHING,
     UNKNOWN,
     VARIABLES,
@@ -49,6 +50,23 @@ _TYPE_NODES = frozenset(
      "rest_type", "infer_type", "nested_type_identifier", "type_identifier", "opting_type_annotation",
      "omitting_type_annotation", "adding_type_annotation", "flow_maybe_type", "predefined_type")
 )  # fmt: skip
+_ANYTHING = ("n", "any")
+"""A type that ends what is known."""
+_GLOBALS = frozenset(
+    ("AbortController", "Array", "ArrayBuffer", "Atomics", "BigInt", "Blob", "Boolean", "Buffer", "DataView", "Date",
+     "Error", "FormData", "Function", "Headers", "Infinity", "Intl", "JSON", "Map", "Math", "NaN", "Number", "Object",
+     "Promise", "Proxy", "RangeError", "Reflect", "RegExp", "Request", "Response", "Set", "String", "Symbol",
+     "SyntaxError", "TextDecoder", "TextEncoder", "TypeError", "URL", "URLSearchParams", "Uint8Array", "WeakMap",
+     "WeakRef", "WeakSet", "clearInterval", "clearTimeout", "console", "crypto", "decodeURIComponent", "document",
+     "encodeURIComponent", "fetch", "globalThis", "isNaN", "localStorage", "location", "navigator", "parseFloat",
+     "parseInt", "performance", "process", "queueMicrotask", "require", "sessionStorage", "setInterval", "setTimeout",
+     "structuredClone", "undefined", "window")
+)  # fmt: skip
+"""What ECMAScript, browsers and Node.js give every file."""
+_STATIC = "static "
+"""Before the names of a class's static members."""
+_GLOBAL = "global"
+"""The package, as it were, of declaration files that every other file sees."""
 _SEQUENCES = frozenset(
     ("Array", "ReadonlyArray", "Set", "ReadonlySet", "WeakSet", "Iterable", "Iterator", "IterableIterator",
      "Generator", "AsyncGenerator", "AsyncIterable", "AsyncIterator", "AsyncIterableIterator", "ArrayLike")
@@ -71,7 +89,10 @@ def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
     """The facts of one module."""
     dialect = "typescript" if path.rpartition(".")[2].lower() in ("ts", "mts", "cts") else "tsx"
     walk = _TypeScript(source)
-    walk.visit_all(parser("tree_sitter_typescript", f"language_{dialect}").parse(source).root_node, 0)
+    root = parser("tree_sitter_typescript", f"language_{dialect}").parse(source).root_node
+    walk.visit_all(root, 0)
+    if path.endswith(".d.ts") and not any(n.type in ("import_statement", "export_statement") for n in root.children):
+        walk.facts.package = _GLOBAL
     walk.attach_exports()
     walk.drop_local_references()
     return walk.facts
@@ -106,16 +127,19 @@ class _TypeScript(Walk):
         """Record a function with a name, and walk it."""
         body = node.child_by_field_name("body")
         result = node.child_by_field_name("return_type")
-        words = {child.type for child in node.children}
+        words = {child.type for child in (*node.children, *outer.children)}
         flags: tuple[str, ...] = tuple(word for word in ("async", "static") if word in words)
+        if node.type == "arrow_function":
+            flags = (*flags, "arrow")
         if "get" in words:
             flags = (*flags, "property")
         if body is None:
             flags = (*flags, "abstract" if kind == "method" else "overload")
+        returns = self.annotation(result, scope)
         number = self.define(
             kind, name, outer, scope, named=named, signature=self.signature(outer, body).removesuffix("=>").strip(" ;"),
-            doc=self.doc(outer), returns=self.annotation(result, scope), flags=flags, opens="f", parent=parent,
-            shape=self.first_type(node) if body is None else "",
+            doc=self.doc(outer), returns=None if returns == _ANYTHING else returns, flags=flags, opens="f",
+            parent=parent, shape=self.first_type(node) if body is None else "",
         )  # fmt: skip
         inner = self.facts.defs[number][SCOPE]
         around, self.current = self.current, number
@@ -158,8 +182,11 @@ class _TypeScript(Walk):
             for child in body.named_children:
                 self.visit(child, scope)
         else:
-            self.result(self.expression(body), scope)
-            self.visit(body, scope)
+            while body.type == "parenthesized_expression" and body.named_child_count:
+                body = body.named_children[0]
+            expression = self.expression(body, scope)
+            self.result(expression, scope)
+            self.visit_value(body, expression, scope)
 
     def anonymous(self, node: Node, scope: int) -> None:
         """A function without a name of its own: its references are those of what is around it."""
@@ -198,6 +225,7 @@ class _TypeScript(Walk):
                 for part in (annotation, value):
                     if part is not None:
                         self.visit(part, inner)
+                self.decorate(self.owner(inner), [c for c in child.children if c.type == "decorator"], inner)
                 position += 1
             elif child.type in ("identifier", "object_pattern", "array_pattern", "assignment_pattern", "rest_pattern"):
                 self.pattern(child, inner, self.context(node, position) or ("?",))
@@ -280,33 +308,49 @@ class _TypeScript(Walk):
             scope = self.open_scope(scope, self.owner(scope), "b")
         number = self.define(
             "interface" if interface else "class", own, node, scope, named=named, opens="c",
-            signature=self.signature(node, body), doc=self.doc(node), flags=self.decorators(node, scope),
+            signature=self.signature(node, body), doc=self.doc(node),
         )  # fmt: skip
         if named is not None:
             self.bind(scope, f":{own}" if interface else own, ("d", number))
+            self.merge(scope, own)
         inner = self.facts.defs[number][SCOPE]
+        holder = node.parent if node.parent is not None and node.parent.type == "export_statement" else None
+        self.decorate(number, [*(holder.children if holder is not None else ()), *node.children], scope)
         around, self.current = self.current, number
         self.type_parameters(node, inner, number)
         self.heritage(node, inner, number)
+        decorators: list[Node] = []
         for member in body.named_children if body is not None else ():
-            self.member(member, inner, number)
+            if member.type == "decorator":
+                decorators.append(member)
+            elif member.type != "comment":
+                self.member(member, inner, number, decorators)
+                decorators = []
         self.current = around
         return number
+
+    def merge(self, scope: int, name: str) -> None:
+        """A class has what an interface of its name declares: that is then one of its bases."""
+        names, defs = self.facts.names[scope], self.facts.defs
+        bound = names.get(name, ())
+        whole = next((b[1] for b in bound if b[0] == "d" and defs[b[1]][KIND] == "class"), -1)
+        for binding in names.pop(f":{name}", ()) if whole >= 0 else ():
+            self.facts.bases.setdefault(whole, []).append((("Q", binding), "implements", scope))
 
     def class_declaration(self, node: Node, scope: int) -> None:
         self.class_(node, scope)
 
-    def decorators(self, node: Node, scope: int) -> tuple[str, ...]:
-        holder = node.parent if node.parent is not None and node.parent.type == "export_statement" else node
-        found = []
-        for child in (*holder.children, *(node.children if holder.id != node.id else ())):
+    def decorate(self, number: int, nodes: list[Node], scope: int) -> None:
+        """Decorators among these nodes: the references are those of what is decorated."""
+        around, self.current = self.current, number
+        for child in nodes:
             if child.type == "decorator" and child.named_child_count:
                 used = child.named_children[0]
                 callee = used.child_by_field_name("function") if used.type == "call_expression" else used
                 self.refer(scope, used.start_point[0] + 1, self.expression(callee), "decorates")
-                self.visit(used, scope)
-                found.append(self.text(callee).rpartition(".")[2] if callee is not None else "")
-        return tuple(found)
+                if used.type == "call_expression":
+                    self.visit(used, scope)
+        self.current = around
 
     def heritage(self, node: Node, scope: int, number: int) -> None:
         bases = self.facts.bases.setdefault(number, [])
@@ -339,52 +383,57 @@ class _TypeScript(Walk):
                 if kind[0] == "Q":
                     self.visit(part, scope)
 
-    def member(self, node: Node, scope: int, owner: int) -> None:
+    def member(self, node: Node, scope: int, owner: int, decorators: list[Node]) -> None:
         kind = node.type
         named = node.child_by_field_name("name") or node.child_by_field_name("property")
         if kind in ("method_definition", "method_signature", "abstract_method_signature") and named is not None:
-            self.method(node, scope, named)
+            self.method(node, scope, named, decorators)
         elif kind in ("public_field_definition", "field_definition", "property_signature") and named is not None:
-            self.field(node, scope, named)
+            self.field(node, scope, named, decorators)
         elif kind in ("call_signature", "construct_signature"):
             result = node.child_by_field_name("return_type") or node.child_by_field_name("type")
             declared = self.annotation(result, scope)
             if declared is not None:
                 self.bind(scope, "()" if kind == "call_signature" else "new", ("t", ("F", declared, ())))
             self.visit_all(node, scope)
-        elif kind == "decorator" or kind == "index_signature":
+        elif kind == "index_signature":
             self.visit_all(node, scope)
         elif kind == "class_static_block":
-            self.visit_all(node, self.open_scope(scope, owner, "b"))
+            inner = self.open_scope(scope, owner, "b")
+            self.bind(inner, "this", ("d", owner))
+            self.visit_all(node, inner)
 
-    def method(self, node: Node, scope: int, named: Node) -> None:
-        name = self.member_name(named)
-        number = self.function(node, name, "method", scope, node, named)
-        flags = self.decorators(node, scope)
-        if flags:
-            definition = self.facts.defs[number]
-            self.facts.defs[number] = (*definition[:FLAGS], definition[FLAGS] + flags, *definition[FLAGS + 1 :])
-        self.bind(scope, name, ("d", number))
+    def method(self, node: Node, scope: int, named: Node, decorators: list[Node]) -> None:
+        number = self.function(node, self.member_name(named), "method", scope, node, named)
+        self.decorate(number, [*decorators, *node.children], scope)
+        self.bind(scope, self.member_key(node, named), ("d", number))
 
-    def field(self, node: Node, scope: int, named: Node) -> None:
-        name = self.member_name(named)
+    def field(self, node: Node, scope: int, named: Node, decorators: list[Node]) -> None:
+        name, key = self.member_name(named), self.member_key(node, named)
         annotation, value = node.child_by_field_name("type"), node.child_by_field_name("value")
-        self.decorators(node, scope)
         if value is not None and value.type in _FUNCTIONS:
-            self.bind(scope, name, ("d", self.function(value, name, "method", scope, node, named)))
+            number = self.function(value, name, "method", scope, node, named)
+            self.decorate(number, [*decorators, *node.children], scope)
+            self.bind(scope, key, ("d", number))
             return
         declared = self.annotation(annotation, scope)
         number = self.define(
             "property", name, node, scope, named=named, signature=self.line(node), returns=declared,
             doc=self.doc(node),
         )  # fmt: skip
-        self.bind(scope, name, ("d", number))
+        self.decorate(number, [*decorators, *node.children], scope)
+        self.bind(scope, key, ("d", number))
         if annotation is not None:
             self.visit_type(annotation, scope)
         if value is not None:
             held = self.expression(value, scope)
-            self.facts.names[scope][name].append(("v", held) if held else ("?",))
+            self.facts.names[scope][key].append(("v", held) if held else ("?",))
             self.visit(value, scope)
+
+    def member_key(self, node: Node, named: Node) -> str:
+        """A member's name among its class's: static ones are apart, since an instance may have the same name."""
+        static = any(child.type == "static" for child in node.children)
+        return _STATIC + self.member_name(named) if static else self.member_name(named)
 
     def member_name(self, node: Node) -> str:
         return self.text(node).strip("'\"`")
@@ -435,12 +484,25 @@ class _TypeScript(Walk):
             opens="m",
         )  # fmt: skip
         inner = self.facts.defs[number][SCOPE]
-        first, *rest = name.split(".")
+        first, *rest = [self.text(named)] if named.type == "string" else name.split(".")
         self.bind(scope, first, ("scope", inner) if not rest else ("?",))
         around, self.current = self.current, number
         for child in body.named_children:
             self.visit(child, inner)
         self.current = around
+        whole = next((b[1] for b in self.facts.names[scope].get(first, ()) if b[0] == "d"), -1)
+        fields = self.facts.fields.setdefault(whole, {}) if whole >= 0 else {}
+        for member, bound in self.facts.names[inner].items():  # of a class, an enum or a function of that name
+            fields.setdefault(member, []).extend((binding, inner) for binding in bound)
+
+    def ambient(self, node: Node, scope: int) -> None:
+        """`declare …`; what stands in `declare global` every file sees."""
+        if any(child.type == "global" for child in node.children):
+            scope = self.open_scope(scope, -1, "m")
+            self.facts.package = _GLOBAL
+            self.facts.exports[_GLOBAL] = ("scope", scope)
+            node = node.named_children[-1]
+        self.visit_all(node, scope)
 
     def type_parameters(self, node: Node, scope: int, number: int) -> None:
         listed = node.child_by_field_name("type_parameters")
@@ -525,6 +587,8 @@ class _TypeScript(Walk):
                 self.import_name(scope, self.text(child), module, self.text(child), child)
             elif key is not None and value is not None and value.type == "identifier":
                 self.import_name(scope, self.text(value), module, self.text(key), child)
+            elif key is not None and value is not None:
+                self.pattern(value, scope, ("v", ("import", module, self.text(key))))
 
     def visit_value(self, value: Node, expression: Expression | None, scope: int) -> None:
         """Walk a value; an object that `expression` made a scope of has been walked with it."""
@@ -609,13 +673,15 @@ class _TypeScript(Walk):
                 parent, number, kind = self.facts.scopes[scope]
                 if kind == "c":
                     return number
-                if kind == "f":
+                if kind == "f" and "arrow" not in self.facts.defs[number][FLAGS]:
                     definition = self.facts.defs[number]
                     if definition[KIND] == "function":
                         return number
+                    if definition[KIND] == "method" and self.facts.scopes[parent][2] == "o":
+                        return -1
                     if definition[KIND] == "method" and definition[PARENT] >= 0:
                         return int(definition[PARENT])
-                if kind in "oa":
+                if kind == "a":
                     return -1
                 scope = parent
             return -1
@@ -786,6 +852,14 @@ class _TypeScript(Walk):
                 exports["default"] = ("v", ("d", self.class_(value, scope)))
             elif value.type == "arrow_function":
                 exports["default"] = ("v", ("d", self.function(value, "default", "function", scope, node, value)))
+            elif value.type == "call_expression":  # what a wrapper makes has no other name
+                around, expression = self.current, self.expression(value, scope)
+                self.current = self.define("variable", "default", node, scope, named=value, signature=self.line(node))
+                self.bind(scope, "default", ("d", self.current))
+                self.bind(scope, "default", ("v", expression) if expression else ("?",))
+                exports["default"] = ("l", "default")
+                self.visit(value, scope)
+                self.current = around
             else:
                 expression = self.expression(value, scope)
                 exports["default"] = ("v", expression) if expression else ("?",)
@@ -928,6 +1002,7 @@ class _TypeScript(Walk):
             return ("s",)
         if kind == "member_expression":
             owner = self.expression(node.child_by_field_name("object"), -1, depth + 1)
+            owner = ("s", "member") if owner == ("s",) else owner
             named = node.child_by_field_name("property")
             if owner is None or named is None:
                 return None
@@ -939,7 +1014,8 @@ class _TypeScript(Walk):
             made = self.expression(node.child_by_field_name("constructor"), -1, depth + 1)
             arguments = node.child_by_field_name("type_arguments")
             if made is None or made[0] not in "na" or arguments is None:
-                return ("new", made) if made else None
+                held = self.held(node, depth) if made in (("n", "Set"), ("n", "Map")) else None
+                return ("new", made, held) if held else ("new", made) if made else None
             return ("t", ("G", made, tuple(self.kind(a, 0) for a in arguments.named_children)))
         if kind in ("parenthesized_expression", "non_null_expression") and node.named_child_count:
             return self.expression(node.named_children[0], scope, depth + 1)
@@ -967,6 +1043,15 @@ class _TypeScript(Walk):
         if kind in _LITERALS:
             return ("ext",)
         return None
+
+    def held(self, node: Node, depth: int) -> Expression | None:
+        """What `new Set(…)` or `new Map([[key, value], …])` is made of."""
+        arguments = node.child_by_field_name("arguments")
+        given = arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
+        pair = given.named_children[0] if given is not None and given.named_child_count else None
+        if pair is None or pair.type != "array" or pair.named_child_count != 2:
+            return self.expression(given, -1, depth + 1)
+        return ("map", *(self.expression(part, -1, depth + 2) or ("?",) for part in pair.named_children))
 
     def cast(self, node: Node, kind: str, scope: int, depth: int) -> Expression | None:
         parts = node.named_children
@@ -1057,6 +1142,8 @@ class _TypeScript(Walk):
         kind = node.type
         if kind in ("type_identifier", "identifier"):
             return ("n", self.text(node))
+        if kind in ("predefined_type", "literal_type"):
+            return _ANYTHING if self.text(node) in ("any", "unknown", "object") else ("B",)
         if kind in ("nested_type_identifier", "member_expression", "nested_identifier"):
             parts = self.text(node).split(".")
             if all(part.strip().isidentifier() for part in parts):
@@ -1166,14 +1253,17 @@ class _TypeScript(Walk):
             if expression[0] == "n":
                 bound = self.lexical(ref[1], expression[1], "")
                 if bound is None:
+                    if expression[1] not in _GLOBALS:
+                        kept.append(ref)  # a declaration file may have it
                     continue
                 if all(b[0] in ("p", "v", "?", "t") for b in bound):
                     if ref[4] == "uses":
                         continue
-                    ref = (*ref[:4], "uses")  # a variable is called, whatever it holds
+                    if len(bound) > 1 or bound[0][0] != "v" or bound[0][1][0] == "u":
+                        ref = (*ref[:4], "uses")  # a variable is called, which may hold something else
             elif expression[0] == "ty" and expression[1][0] == "n":
                 bound = self.lexical(ref[1], expression[1][1], ":")
-                if bound is None or bound[0][0] == "tp":
+                if bound[0][0] == "tp" if bound is not None else expression[1][1] in _GLOBALS:
                     continue
             kept.append(ref)
         self.facts.refs = kept
@@ -1202,6 +1292,7 @@ _VISIT = {
     "type_alias_declaration": _TypeScript.type_alias,
     "enum_declaration": _TypeScript.enum,
     "internal_module": _TypeScript.namespace,
+    "ambient_declaration": _TypeScript.ambient,
     "module": _TypeScript.namespace,
     "variable_declarator": _TypeScript.declarator,
     "assignment_expression": _TypeScript.assignment,
@@ -1237,6 +1328,9 @@ class Semantics(Resolver):
 
     def prepare(self) -> None:
         self.modules = Modules(self.paths, self.listed, self.text)
+        declaring = sorted(path for path, package in self.packages.items() if package == _GLOBAL and path in self.paths)
+        self.globals = {path: self.modules.root(path) for path in declaring}
+        """Files that declare globals → the folder below which they are seen."""
 
     # modules
 
@@ -1253,7 +1347,9 @@ class Semantics(Resolver):
     def targets(self, path: str, scope: int, expression: Expression) -> list[tuple[str, int]] | None:
         found = super().targets(path, scope, expression)
         if not found and expression[0] == "import" and expression[2] is not None:  # an interface or a type alias
-            return self.targets_of(self.imported(path, expression[1], f":{expression[2]}"))
+            found = self.targets_of(self.imported(path, expression[1], f":{expression[2]}"))
+            module = self.modules.find(path, expression[1]) if not found else None
+            return [(module, -1)] if module is not None else found
         return found
 
     def module_member(self, path: str, name: str) -> Value | None:
@@ -1304,7 +1400,9 @@ class Semantics(Resolver):
                 if first[0] == "scope" or (first[0] == "d" and facts.defs[first[1]][KIND] not in VARIABLES):
                     return self.bound(path, scope, name, bindings) or UNKNOWN
             scope = facts.scopes[scope][0]
-        return None
+        if name in _GLOBALS:
+            return EXTERNAL
+        return self.ambient(path, f":{name}") or self.ambient(path, name) if name != "any" else None
 
     def type_member(self, path: str, scope: int, kind: Any) -> Value | None:
         inner = kind[1]
@@ -1318,6 +1416,8 @@ class Semantics(Resolver):
             bindings = self.facts(owner[1]).names[owner[2]].get(f":{kind[2]}")
             if bindings:
                 return self.bound(owner[1], owner[2], kind[2], bindings)
+        if owner is not None and owner[0] in ("cls", "fn"):
+            return self.member(owner, f":{kind[2]}") or self.member(owner, kind[2])
         return self.member(owner, f":{kind[2]}" if owner is not None and owner[0] == "mod" else kind[2])
 
     def binding(self, path: str, scope: int, name: str, binding: Binding) -> Value | None:
@@ -1337,7 +1437,22 @@ class Semantics(Resolver):
             if bindings is not None:
                 return self.bound(path, scope, name, bindings) or UNKNOWN
             scope = parent
-        return ("mod", path) if name == "exports" and facts.exports else None
+        if name == "exports" and facts.exports:
+            return ("mod", path)
+        return EXTERNAL if name in _GLOBALS else self.ambient(path, name)
+
+    def ambient(self, path: str, name: str) -> Value | None:
+        """A global that a declaration file of the same package, or of one around it, declares."""
+        self.keys.add(f"package:{_GLOBAL}")
+        folder = path.rpartition("/")[0]
+        found = []
+        for other, root in self.globals.items():
+            if not root or folder == root or folder.startswith(root + "/"):
+                facts = self.facts(other)
+                scope = facts.exports[_GLOBAL][1] if _GLOBAL in facts.exports else 0
+                bindings = facts.names[scope].get(name)
+                found += [self.bound(other, scope, name, bindings)] if bindings else []
+        return self.join(found)
 
     def parameter_bound(self, parameter: Value) -> Value | None:
         return self.instance(parameter[1], parameter[4], parameter[5]) if len(parameter) > 5 and parameter[5] else None
@@ -1353,12 +1468,14 @@ class Semantics(Resolver):
             return self.type_name(path, scope, kind[1]) if kind[0] == "n" else self.type_member(path, scope, kind)
         if tag == "new":
             made = plain(self.evaluate(path, scope, expression[1]))
+            if len(expression) > 2 and made == EXTERNAL:
+                return plain(self.evaluate(path, scope, expression[2]))
             return self.join(self.made(part) for part in made[1]) if made and made[0] == "any" else self.made(made)
         if tag == "self":
             return self.this(path, scope)
         if tag == "s":
             owner = self.this(path, scope)
-            return self.superclass(owner) if owner is not None and owner[0] == "inst" else None
+            return self.superclass(owner, len(expression) > 1) if owner and owner[0] in ("inst", "cls") else None
         if tag == "cb":
             return self.callback(path, scope, expression)
         if tag == "guard":
@@ -1382,7 +1499,8 @@ class Semantics(Resolver):
             return function
         facts = self.facts(function[1])
         definition = facts.defs[function[2]]
-        bound = facts.names[definition[HOME]].get(definition[NAME], ())
+        key = _STATIC + definition[NAME] if "static" in definition[FLAGS] else definition[NAME]
+        bound = facts.names[definition[HOME]].get(key, ())
         numbers = [
             b[1] for b in bound if b[0] == "d" and not {"overload", "abstract"}.isdisjoint(facts.defs[b[1]][FLAGS])
         ]
@@ -1448,25 +1566,30 @@ class Semantics(Resolver):
                 return self.binding(path, scope, "this", facts.names[scope]["this"][0])
             if kind == "c":
                 return ("inst", path, number, ())
-            if kind == "o":
-                return ("scope", path, scope)
             if kind == "a":
                 return None
             if kind == "f":
                 definition = facts.defs[number]
                 around = facts.scopes[parent][2]
-                if definition[KIND] == "function":
-                    return ("inst", path, number, ()) if number in facts.fields else None
-                if around not in "co" and definition[PARENT] >= 0:
-                    return ("inst", path, definition[PARENT], ())
+                if around == "c" and "static" in definition[FLAGS]:
+                    return ("cls", path, definition[PARENT])
+                if "arrow" not in definition[FLAGS]:
+                    if around == "o":
+                        return ("scope", path, parent)
+                    if definition[KIND] == "function":
+                        return ("inst", path, number, ()) if number in facts.fields else None
+                    if around != "c" and definition[PARENT] >= 0:
+                        return ("inst", path, definition[PARENT], ())
             scope = parent
         return None
 
-    def superclass(self, owner: Value) -> Value | None:
-        """What `super` is: the base class, called or asked for members."""
+    def superclass(self, owner: Value, member: bool) -> Value | None:
+        """What `super` is: the base class where it is called, and where a static member asks it for a member."""
         for kind, relation, scope in self.facts(owner[1]).bases.get(owner[2], ()):
             if relation == "inherits":
                 base = self.instance(owner[1], scope, kind)
+                if member and owner[0] == "inst":
+                    return base
                 return ("cls", *base[1:3]) if base is not None and base[0] == "inst" else base
         return None
 
@@ -1518,6 +1641,8 @@ class Semantics(Resolver):
     def _instance(self, path: str, scope: int, kind: Any, depth: int) -> Value | None:
         if kind[0] == "O":
             return ("scope", path, kind[1])
+        if kind[0] == "B":
+            return LITERAL
         if kind[0] == "C":
             inner = self.instance(path, scope, kind[1], depth + 1)
             return ("cls", *inner[1:3]) if inner is not None and inner[0] == "inst" else None
@@ -1570,6 +1695,9 @@ class Semantics(Resolver):
         if owner is not None and owner[0] == "fn":
             field = self.facts(owner[1]).fields.get(owner[2], {}).get(name)
             return self.join(self.binding(owner[1], scope, name, b) for b, scope in field) if field else EXTERNAL
+        if owner is not None and owner[0] == "cls":
+            value = self.class_member(owner[1], owner[2], _STATIC + name)
+            return self.substituted(with_receiver(value, owner), owner) if value is not None else None
         if owner is not None and owner[0] == "scope":
             return self.once(("o", owner[1], owner[2], name), self.object_member, owner, name)
         return super().member(owner, name)
@@ -1586,9 +1714,16 @@ class Semantics(Resolver):
 
     def own_member(self, path: str, number: int, name: str) -> Value | None:
         facts = self.facts(path)
-        if facts.defs[number][KIND] in ("function", "method", *VARIABLES):
-            field = facts.fields.get(number, {}).get(name)
-            return self.join(self.binding(path, scope, name, b) for b, scope in field) if field else None
+        definition, bare = facts.defs[number], name.removeprefix(_STATIC)
+        if definition[KIND] in ("function", "method", *VARIABLES):
+            field = facts.fields.get(number, {}).get(bare)
+            return self.join(self.binding(path, scope, bare, b) for b, scope in field) if field else None
+        names = facts.names[definition[SCOPE]]
+        if bare != name and name not in names:  # what is assigned to the class, or a member of an enum
+            return None if bare in names and definition[KIND] == "class" else super().own_member(path, number, bare)
+        first = names[name][0] if name in names else ("?",)
+        if first[0] == "d" and facts.defs[first[1]][TYPE] == _ANYTHING:
+            return ("var", path, first[1], UNKNOWN)
         return super().own_member(path, number, name)
 
     def is_self(self, path: str, number: int, expression: Expression) -> bool:  # noqa: ARG002
