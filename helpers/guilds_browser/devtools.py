@@ -28,6 +28,7 @@ SETTLE_SECONDS = 0.15
 MESSAGE_MAX_BYTES = 64 << 20
 BUFFER_BYTES = 1 << 20
 BLANK = "about:blank"
+EMPTY = "it was closed, and an empty page opened"
 
 
 class Target:
@@ -212,7 +213,8 @@ async def blocked_tabs(port: int) -> list[Target]:
 async def unblock(port: int, tab: Target, *, reopen: bool) -> tuple[str, str]:
     """Have a tab that does not answer answer again: the id of the tab that now stands for it, and what was done.
 
-    It is reloaded, else closed and its address opened anew if `reopen`, else an empty page takes its place.
+    It is reloaded, else closed and its address opened anew if `reopen`, else an empty page takes its place. A tab that
+    hangs is half a second in closing, and who attaches waits for it: one that hangs anew is made empty itself.
     """
     if reopen:
         try:
@@ -231,9 +233,15 @@ async def unblock(port: int, tab: Target, *, reopen: bool) -> tuple[str, str]:
             if await answers(port, fresh):
                 return fresh, "it was closed and its address opened again"
             tab = Target({"id": fresh, "type": "page"})
+            try:
+                await empty(port, fresh)
+                if await answers(port, fresh):
+                    return fresh, EMPTY
+            except OSError:  # then it has to go, too
+                pass
     blank = await _open(port, BLANK)
     await _close(port, tab.id)
-    return blank, "it was closed, and an empty page opened"
+    return blank, EMPTY
 
 
 async def empty(port: int, target_id: str) -> None:
