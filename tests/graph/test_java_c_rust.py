@@ -155,3 +155,135 @@ def test_c_a_struct_that_a_header_leaves_open_has_the_members_its_source_gives_i
         ("l.f", "l.ops.init"), ("l.f", "l.loop.idle"), ("l.g", "l.mk"), ("l.g", "l.loop.idle"), ("x.x", "x.two.run"),
         ("y.y", "y.two.run"),
     }  # fmt: skip
+
+
+CRATE = {"Cargo.toml": '[package]\nname = "a"\n'}
+TYPES = "pub struct Error;\nimpl Error { fn at(&self) {} }\npub struct F;\nimpl F { fn touch(&self) {} }\n"
+
+
+def callers(repository: Repository, callee: str) -> set[str]:
+    return {source for source, target in repository.calls() if target == callee}
+
+
+def test_rust_a_method_implements_only_the_trait_of_its_own_impl(repository: Repository) -> None:
+    repository.put(
+        {
+            **CRATE,
+            "src/lib.rs": (
+                "struct S;\ntrait A { fn go(&self); }\ntrait B { fn go(&self); }\n"
+                "impl A for S {\n  fn go(&self) {}\n}\n"
+                "impl Iterator for S {\n  fn go(&self) {}\n}\nimpl S {\n  fn go(&self) {}\n}\n"
+                "fn t(s: &S) {\n  s.go();\n}\n"
+            ),
+        }
+    )
+
+    edges = repository.edges_with_start()
+
+    assert {(edge[6], start) for edge, start in edges if edge[2] == "implements" and edge[1] == "lib.S.go"} == {
+        ((5,), 2)
+    }
+    assert lines_called(repository) == {("lib.S.go:11", 14)}
+
+
+def test_rust_a_method_that_several_traits_give_is_a_match_by_name(repository: Repository) -> None:
+    repository.put(
+        {
+            **CRATE,
+            "src/lib.rs": (
+                "struct S;\nimpl From<u8> for S { fn from(x: u8) -> S { S } }\n"
+                "impl From<u16> for S { fn from(x: u16) -> S { S } }\nfn t() { S::from(1); }\n"
+            ),
+        }
+    )
+
+    found = {edge[5] for edge in repository.edges() if edge[1] == "lib.t" and edge[2] == "calls"}
+
+    assert found == {"name_only"}
+
+
+def test_rust_a_pattern_in_matches_is_a_use(repository: Repository) -> None:
+    repository.put(
+        {
+            **CRATE,
+            "src/lib.rs": (
+                "enum K { D(u8) }\nimpl K { fn ok(&self) -> bool { true } }\nfn get() -> K { K::D(1) }\n"
+                "fn d(k: &K) -> bool { matches!(get(), K::D(_) if k.ok()) }\n"
+                "fn e(k: &K) { assert!(matches!(k, K::D(_))); }\n"
+            ),
+        }
+    )
+
+    assert repository.calls() == {("lib.get", "lib.K.D"), ("lib.d", "lib.get"), ("lib.d", "lib.K.ok")}
+    assert {("lib.d", "lib.K.D"), ("lib.e", "lib.K.D")} <= repository.related("uses")
+
+
+def test_rust_results_give_their_value_and_their_error_through_aliases_too(repository: Repository) -> None:
+    repository.put(
+        {
+            **CRATE,
+            "src/lib.rs": (
+                f"{TYPES}pub type Result<T, E = Error> = std::result::Result<T, E>;\n"
+                "fn dec() -> Result<F> { todo!() }\n"
+                "fn arms() { match dec() { Ok(f) => f.touch(), Err(e) => e.at() } }\n"
+                "fn question() -> Result<()> { let f = dec()?; f.touch(); Ok(()) }\n"
+                "fn first() { dec().map_err(|e| e.at()).ok().unwrap().touch() }\n"
+                "fn changed() { if let Err(e) = dec().map_err(|e| other(e)) { e.at() } }\n"
+                "fn arm() { let f = match dec() { Ok(f) => f, Err(_) => return }; f.touch() }\n"
+                "fn branch(r: Option<F>) { let f = if let Some(f) = r { f } else { return }; f.touch() }\n"
+            ),
+        }
+    )
+
+    assert callers(repository, "lib.F.touch") == {
+        "lib.arms", "lib.question", "lib.arm", "lib.branch", "lib.first"
+    }  # fmt: skip
+    assert callers(repository, "lib.Error.at") == {"lib.arms", "lib.first"}
+
+
+def test_rust_a_closure_takes_what_the_functions_bound_says(repository: Repository) -> None:
+    repository.put(
+        {
+            **CRATE,
+            "src/lib.rs": (
+                f"{TYPES}fn one<G: Send + FnOnce(&F)>(g: G) {{}}\nfn two(n: u8, g: impl Fn(u8, &F) -> u8) {{}}\n"
+                "fn three<G>(g: G) where G: Fn(F) {}\nfn boxed(g: Box<dyn Fn(&F)>) {}\n"
+                "impl Error { fn map<G: Fn(&F)>(&self, g: G) {} }\n"
+                "fn a() { one(|f| f.touch()) }\nfn b() { two(1, |_, f| f.touch()) }\nfn c() { three(|f| f.touch()) }\n"
+                "fn d() { boxed(Box::new(|f| f.touch())) }\nfn e(x: Error) { x.map(|f| f.touch()) }\n"
+                "fn g() { two(1, |f, _| f.touch()) }\n"
+            ),
+        }
+    )
+
+    assert callers(repository, "lib.F.touch") == {"lib.a", "lib.b", "lib.c", "lib.e"}
+
+
+def test_rust_what_an_iterator_maps_to_is_not_what_it_held(repository: Repository) -> None:
+    repository.put(
+        {
+            **CRATE,
+            "src/lib.rs": (
+                f"{TYPES}fn mapped(xs: Vec<F>) {{ xs.iter().map(|f| name(f)).for_each(|n| n.touch()) }}\n"
+                "fn counted(xs: Vec<F>) { for (i, f) in xs.iter().enumerate() { f.touch() } }\n"
+                "fn flat(xs: Vec<Vec<F>>) { xs.iter().flatten().for_each(|f| f.touch()) }\n"
+            ),
+        }
+    )
+
+    assert callers(repository, "lib.F.touch") == {"lib.counted", "lib.flat"}
+
+
+def test_rust_an_associated_type_has_the_members_of_its_bound(repository: Repository) -> None:
+    repository.put(
+        {
+            **CRATE,
+            "src/lib.rs": (
+                "pub trait E { fn size(&self) -> usize; }\npub trait C {\n  type Item: E;\n"
+                "  fn next(&mut self) -> Option<Self::Item>;\n"
+                "  fn run(&mut self) { while let Some(i) = self.next() { i.size(); } }\n}\n"
+            ),
+        }
+    )
+
+    assert ("lib.C.run", "lib.E.size") in repository.calls()

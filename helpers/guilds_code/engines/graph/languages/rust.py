@@ -15,6 +15,7 @@ from guilds_code.engines.graph.resolve import EXTERNAL, UNKNOWN, Resolver, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from tree_sitter import Node
@@ -47,6 +48,11 @@ _PER_ELEMENT = frozenset(
      "map_or", "map_or_else", "is_some_and", "take_while", "skip_while", "find_map", "retain", "is_ok_and", "then",
      "max_by_key", "min_by_key", "sort_by_key", "partition", "ok_or_else")
 )  # fmt: skip
+_CHANGING = frozenset(
+    ("map", "filter_map", "flat_map", "and_then", "zip", "scan", "fold", "map_or", "map_or_else", "windows", "chunks",
+     "map_while", "then", "find_map", "group_by", "unzip", "partition")
+)  # fmt: skip
+"""What gives something else than the container holds."""
 _KEEPING = frozenset(("clone", "as_ref", "as_mut", "to_owned", "borrow", "deref", "by_ref", "into", "as_deref"))
 _STANDARD_TRAITS = frozenset(
     ("Deref", "DerefMut", "Clone", "Copy", "Debug", "Display", "Default", "Drop", "Eq", "PartialEq", "Ord",
@@ -78,6 +84,8 @@ class _Rust(Walk):
         super().__init__(source)
         self.waiting: list[tuple[Node, int]] = []
         """Implementations are walked last, so that they find their type wherever the file has it."""
+        self.inner: dict[int, int] = {}
+        """The scopes of the arms of a `match` and of `if let`, by their nodes."""
 
     def visit(self, node: Node, scope: int) -> None:
         """Walk a node."""
@@ -200,20 +208,33 @@ class _Rust(Walk):
         for clause in [c for c in node.named_children if c.type == "where_clause"]:
             for predicate in clause.named_children:
                 left, bound = predicate.child_by_field_name("left"), predicate.child_by_field_name("bounds")
-                if left is not None and bound is not None and bound.named_child_count:
-                    bounds[self.text(left)] = self.kind(bound.named_children[0])
+                if left is not None and bound is not None:
+                    bounds[self.text(left)] = self.bound_kind(bound)
                 self.visit_type(predicate, scope)
         for child in listed.named_children if listed is not None else ():
             named, bound = child.child_by_field_name("name"), child.child_by_field_name("bounds")
             if child.type == "type_parameter" and named is not None:
-                kind = next(
-                    (k for k in (self.kind(b) for b in (bound.named_children if bound is not None else ())) if k), None
-                )
-                kind = kind or bounds.get(self.text(named))
+                kind = (self.bound_kind(bound) if bound is not None else None) or bounds.get(self.text(named))
+                if node.type == "type_item" and kind is None:
+                    kind = self.kind(child.child_by_field_name("default_type"))
                 self.bind(scope, self.text(named), ("tp", number, position, scope, kind))
                 position += 1
                 if bound is not None:
                     self.visit_type(bound, scope)
+
+    def bound_kind(self, bounds: Node) -> Any:
+        """What a type parameter must be: something callable, else the first trait."""
+        kinds = [kind for kind in map(self.kind, bounds.named_children) if kind is not None]
+        return next((kind for kind in kinds if kind[0] == "F"), kinds[0] if kinds else None)
+
+    def associated_type(self, node: Node, scope: int) -> None:
+        """A trait's own type: like a type parameter that no argument tells."""
+        named, bounds = node.child_by_field_name("name"), node.child_by_field_name("bounds")
+        if named is not None:
+            kind = self.bound_kind(bounds) if bounds is not None else None
+            self.bind(scope, self.text(named), ("tp", self.owner(scope), -1, scope, kind))
+        if bounds is not None:
+            self.visit_type(bounds, scope)
 
     def fields(self, body: Node, scope: int, prefix: str) -> None:
         if body.type == "ordered_field_declaration_list":
@@ -354,11 +375,11 @@ class _Rust(Walk):
 
     def let(self, node: Node, scope: int) -> int:
         pattern, written, value = (node.child_by_field_name(f) for f in ("pattern", "type", "value"))
-        given = self.expression(value)
         kind = self.kind(written) if written is not None else None
         for part in (written, value, node.child_by_field_name("alternative")):
             if part is not None:
                 self.visit(part, scope)
+        given = self.expression(value)
         inner = self.open_scope(scope, self.owner(scope), "b")
         if pattern is not None:
             self.pattern(pattern, inner, ("t", kind) if kind else ("v", given, scope) if given else ("?",))
@@ -401,9 +422,9 @@ class _Rust(Walk):
         for position, child in enumerate(parts):
             part: Binding = ("?",)
             if node.type == "tuple_struct_pattern":
-                if name in ("Some", "Ok") and given is not None:
-                    part = ("v", ("e", given), *at)
-                elif path is not None and name not in ("Err", "None"):
+                if name in ("Some", "Ok", "Err") and given is not None:
+                    part = ("v", ("err" if name == "Err" else "e", given), *at)
+                elif path is not None and name not in ("Some", "Ok", "Err", "None"):
                     part = ("v", ("field", path, str(position)))
                 self.pattern(child, scope, part)
             elif child.type == "field_pattern":
@@ -424,7 +445,7 @@ class _Rust(Walk):
             self.block_in(body, inner)
 
     def if_(self, node: Node, scope: int) -> None:
-        inner = self.open_scope(scope, self.owner(scope), "b")
+        inner = self.inner[node.id] = self.open_scope(scope, self.owner(scope), "b")
         condition = node.child_by_field_name("condition")
         if condition is not None:
             self.visit(condition, inner)
@@ -452,7 +473,7 @@ class _Rust(Walk):
             self.visit(value, scope)
         for arm in body.named_children if body is not None else ():
             pattern, result = arm.child_by_field_name("pattern"), arm.child_by_field_name("value")
-            inner = self.open_scope(scope, self.owner(scope), "b")
+            inner = self.inner[arm.id] = self.open_scope(scope, self.owner(scope), "b")
             if pattern is not None:
                 self.pattern(pattern, inner, ("v", given, scope) if given else ("?",))
                 for guard in pattern.children_by_field_name("condition"):
@@ -463,8 +484,9 @@ class _Rust(Walk):
     def closure(self, node: Node, scope: int) -> None:
         inner = self.open_scope(scope, self.owner(scope), "l")
         listed, body = node.child_by_field_name("parameters"), node.child_by_field_name("body")
-        given = self.passed_to(node)
-        for child in listed.named_children if listed is not None else ():
+        taken = [c for c in listed.children if c.type not in ("|", ",")] if listed is not None else []
+        for position, child in enumerate(taken):
+            given = self.passed_to(node, position)
             if child.type == "parameter":
                 pattern, written = child.child_by_field_name("pattern"), child.child_by_field_name("type")
                 kind = self.kind(written) if written is not None else None
@@ -475,15 +497,19 @@ class _Rust(Walk):
         if body is not None:
             self.visit(body, inner)
 
-    def passed_to(self, node: Node) -> Expression | None:
-        """What a closure's parameter is, when a container's method takes it."""
-        call = node.parent.parent if node.parent is not None else None
+    def passed_to(self, node: Node, position: int) -> Expression | None:
+        """What a closure's parameter is: what the called function's bound says, or what a container holds."""
+        arguments = node.parent
+        call = arguments.parent if arguments is not None and arguments.type == "arguments" else None
         function = call.child_by_field_name("function") if call is not None and call.type == "call_expression" else None
-        field = function.child_by_field_name("field") if function is not None else None
-        if function is None or field is None or self.text(field) not in _PER_ELEMENT:
+        callee = self.expression(function)
+        if arguments is None or function is None or callee is None:
             return None
-        owner = self.expression(function.child_by_field_name("value"))
-        return ("e", owner) if owner else None
+        field = function.child_by_field_name("field")
+        method = self.text(field) if field is not None else ""
+        held = "e" if method in _PER_ELEMENT else "err" if method in ("map_err", "or_else") else ""
+        place = next((n for n, c in enumerate(arguments.named_children) if c.id == node.id), 0)
+        return ("passed", callee, place, position, (held, callee[1]) if held else None)
 
     # references
 
@@ -534,14 +560,18 @@ class _Rust(Walk):
             self.refer(scope, node.start_point[0] + 1, ("n", f"{name}!"), "calls")
         for child in node.named_children:
             if child.type == "token_tree":
-                self.tokens(child, scope)
+                self.tokens(child, scope, matches=named is not None and self.text(named) == "matches")
 
-    def tokens(self, node: Node, scope: int) -> None:
-        """Calls inside a macro's arguments, which the grammar leaves as tokens: `a.b(…)`, `A::b(…)`."""
+    def tokens(self, node: Node, scope: int, relation: str = "calls", *, matches: bool = False) -> None:
+        """Calls inside a macro's arguments, which the grammar leaves as tokens: `a.b(…)`, `A::b(…)`; those between the
+        comma and the `if` of `matches!` are patterns."""
         current: Expression | None = None
         joined = ""
+        macro = False
         for child in node.children:
             kind = child.type
+            if matches and kind in (",", "if"):
+                relation = "uses" if kind == "," else "calls"
             if kind in ("identifier", "self", "type_identifier"):
                 name = self.text(child)
                 current = ("a", current, name) if joined and current is not None else ("n", name)
@@ -551,13 +581,14 @@ class _Rust(Walk):
             elif kind == "token_tree":
                 opened = child.children[0].type if child.child_count else ""
                 if opened == "(" and current is not None and not joined:
-                    self.refer(scope, child.start_point[0] + 1, current, "calls")
+                    self.refer(scope, child.start_point[0] + 1, current, relation)
                     current = ("c", current)
                 else:
                     current = None
-                self.tokens(child, scope)
+                self.tokens(child, scope, relation, matches=macro)
                 joined = ""
             else:
+                macro = kind == "!" and current == ("n", "matches")
                 current, joined = None, ""
 
     def visit_type(self, node: Node, scope: int) -> None:
@@ -625,13 +656,17 @@ class _Rust(Walk):
             return ("t", made) if made else None
         if kind == "block" and node.named_child_count:
             return self.expression(node.named_children[-1], depth + 1) if node.named_child_count == 1 else None
-        if kind == "if_expression":
-            parts = tuple(
-                filter(
-                    None,
-                    (self.expression(node.child_by_field_name(f), depth + 1) for f in ("consequence", "alternative")),
-                )
+        if kind in ("if_expression", "match_expression"):
+            body = node.child_by_field_name("body")
+            branches = (
+                [(arm, arm.child_by_field_name("value")) for arm in body.named_children] if body is not None else []
             )
+            if kind == "if_expression":
+                branches = [(node, node.child_by_field_name("consequence"))]
+            found = [(self.inner.get(arm.id), self.expression(value, depth + 1)) for arm, value in branches]
+            parts = [("at", scope, made) for scope, made in found if scope is not None and made is not None]
+            other = self.expression(node.child_by_field_name("alternative"), depth + 1)
+            parts += [other] if other is not None else []
             return ("u", *parts) if len(parts) > 1 else parts[0] if parts else None
         if kind == "else_clause" and node.named_child_count:
             return self.expression(node.named_children[0], depth + 1)
@@ -670,8 +705,9 @@ class _Rust(Walk):
         if kind in ("bounded_type", "higher_ranked_trait_bound") and node.named_child_count:
             return self.kind(node.named_children[-1] if kind[0] == "h" else node.named_children[0], depth + 1)
         if kind == "function_type":
-            result = self.kind(node.child_by_field_name("return_type"), depth + 1)
-            return ("F", result) if result else None
+            result, listed = (node.child_by_field_name(f) for f in ("return_type", "parameters"))
+            takes = tuple(self.kind(c, depth + 1) for c in listed.named_children) if listed is not None else ()
+            return ("F", self.kind(result, depth + 1), takes)
         if kind == "type_binding":
             return self.kind(node.child_by_field_name("type"), depth + 1)
         return None
@@ -712,6 +748,7 @@ _VISIT = {
     "use_declaration": _Rust.use,
     "mod_item": _Rust.module,
     **dict.fromkeys(("struct_item", "enum_item", "union_item", "trait_item", "type_item"), _Rust.type_),
+    "associated_type": _Rust.associated_type,
     "impl_item": _Rust.later,
     "function_item": _Rust.function,
     "function_signature_item": _Rust.function,
@@ -980,6 +1017,16 @@ class Semantics(Resolver):
         if tag == "ty":
             kind = expression[1]
             return self.type_name(path, scope, kind[1]) if kind[0] == "n" else self.type_member(path, scope, kind)
+        if tag == "at":
+            return self.evaluate(path, expression[1], expression[2])
+        if tag == "err":
+            inner = plain(self.evaluate(path, scope, expression[1]))
+            return inner[2] if inner is not None and inner[0] == "seq" and len(inner) > 2 else UNKNOWN
+        if tag == "passed":
+            called = plain(self.evaluate(path, scope, expression[1]))
+            if called is not None and called[0] == "fn":
+                return self.taken(called, expression[2], expression[3])
+            return self.evaluate(path, scope, expression[4])
         if tag == "try":
             inner = plain(self.evaluate(path, scope, expression[1]))
             return inner[1] if inner is not None and inner[0] == "seq" else inner
@@ -994,6 +1041,27 @@ class Semantics(Resolver):
         if tag == "n" and expression[1] == "Self":
             return self.type_name(path, scope, "Self")
         return super()._evaluate(path, scope, expression)
+
+    def taken(self, function: Value, place: int, position: int) -> Value | None:
+        """What a closure takes at a position, that a function takes at a place."""
+        _, path, number, receiver = function
+        scope = self.facts(path).defs[number][SCOPE]
+        names = self.facts(path).names
+        if "self" in names[scope] and receiver is not None and receiver[0] == "inst":
+            place += 1
+        kind = next((b[1] for named in names[scope].values() for b in named if b[0] == "p" and b[3] == place), None)
+        if kind is not None and kind[0] == "G" and kind[1][-1] in _SAME and kind[2]:
+            kind = kind[2][0]
+        at = scope
+        while kind is not None and kind[0] == "n" and at >= 0:
+            bound = names[at].get(kind[1])
+            if bound is not None:
+                kind = bound[0][4] if bound[0][0] == "tp" else None
+            else:
+                at = self.facts(path).scopes[at][0]
+        if kind is None or kind[0] != "F" or position >= len(kind[2]):
+            return UNKNOWN
+        return self.substituted(self.instance(path, scope, kind[2][position]), receiver) or UNKNOWN
 
     def variant_field(self, path: str, scope: int, written: Expression, field: str) -> Value | None:
         """A field of a struct, or of an enum's variant, that a pattern takes apart."""
@@ -1017,6 +1085,8 @@ class Semantics(Resolver):
         name, first = base[-1], arguments[0] if arguments else UNKNOWN
         if name in _SAME:
             return first
+        if name == "Result" and len(arguments) > 1:
+            return ("seq", first, arguments[1])
         if name in _SEQUENCES:
             return ("seq", first)
         if name in _MAPS and len(arguments) > 1:
@@ -1027,8 +1097,19 @@ class Semantics(Resolver):
         if owner is not None and owner[0] == "cls":
             definition = self.facts(owner[1]).defs[owner[2]]
             if definition[KIND] == "type" and definition[TYPE] is not None:
-                return self.instance(owner[1], definition[HOME], definition[TYPE])
+                meant = self.instance(owner[1], definition[SCOPE], definition[TYPE])
+                return self.replaced(meant, lambda par: self.argument(par, owner, arguments))
         return super().instantiated(owner, arguments)
+
+    def argument(self, parameter: Value, owner: Value, arguments: tuple[Value, ...]) -> Value:
+        """What stands for a type parameter of an alias."""
+        own = parameter[1:3] == owner[1:3] and 0 <= parameter[3] < len(arguments)
+        return arguments[parameter[3]] if own else parameter
+
+    def replaced(self, value: Value | None, argument: Callable[[Value], Value]) -> Value | None:
+        if value is not None and value[0] == "seq" and len(value) > 2:  # a Result
+            return ("seq", super().replaced(value[1], argument), super().replaced(value[2], argument))
+        return super().replaced(value, argument)
 
     def base_class(self, path: str, scope: int, expression: Expression) -> Value | None:
         return self.instance(path, scope, expression)
@@ -1085,13 +1166,35 @@ class Semantics(Resolver):
     def own_member(self, path: str, number: int, name: str) -> Value | None:
         facts = self.facts(path)
         definition = facts.defs[number]
-        own = facts.names[0].get(f"{definition[NAME]}.{name}")
-        if own and facts.defs[own[0][1]][PARENT] == number:
+        named = facts.names[0].get(f"{definition[NAME]}.{name}", ())
+        own = [b for b in named if b[0] == "d" and facts.defs[b[1]][PARENT] == number]
+        if len(own) > 1:  # an inherent one goes before those of traits, and these are told apart by types
+            own = [b for b in own if self.trait_of(path, b[1]) is None]
+            if not own:
+                return UNKNOWN
+        if own:
             return self.defined(path, own[0][1])
         bindings = facts.names[definition[SCOPE]].get(name)
-        if bindings and bindings[0][0] != "tp":
+        if bindings and (bindings[0][0] != "tp" or bindings[0][2] < 0):
             return self.bound(path, definition[SCOPE], name, bindings)
         return self.implemented_elsewhere(path, number, name)
+
+    def trait_of(self, path: str, number: int) -> tuple[Any, int] | None:
+        """The trait whose implementation a method stands in, as written, and the scope of that."""
+        definition = self.facts(path).defs[number]
+        for kind, relation, scope in self.facts(path).bases.get(definition[PARENT], ()):
+            if relation == "implements" and scope == definition[HOME]:
+                return kind, scope
+        return None
+
+    def implemented(self, path: str, number: int) -> list[tuple[str, int]]:
+        written = self.trait_of(path, number)
+        trait = self.base_class(path, written[1], written[0]) if written is not None else None
+        if trait is None or trait[0] not in ("cls", "inst"):
+            return []
+        facts = self.facts(trait[1])
+        own = facts.names[facts.defs[trait[2]][SCOPE]].get(self.facts(path).defs[number][NAME], ())
+        return [(trait[1], bound[1]) for bound in own if bound[0] == "d"]
 
     def implemented_elsewhere(self, path: str, number: int, name: str) -> Value | None:
         """A method of an `impl` in another file than its type's."""
@@ -1115,7 +1218,15 @@ class Semantics(Resolver):
         if owner[0] == "tup" and name.isdecimal():
             return self.part(owner, int(name))
         if owner[0] == "seq":
-            return ("fun", owner[1]) if name in _ELEMENT else ("fun", owner)
+            if name in ("map_err", "or_else", "ok_or", "ok_or_else"):
+                return ("fun", owner[:2])
+            if name == "err":
+                return ("fun", ("seq", owner[2] if len(owner) > 2 else UNKNOWN))
+            if name == "flatten":
+                return ("fun", owner[1] if owner[1] is not None and owner[1][0] == "seq" else ("seq", UNKNOWN))
+            if name == "enumerate":
+                return ("fun", ("seq", ("tup", (EXTERNAL, owner[1] or UNKNOWN))))
+            return ("fun", owner[1] if name in _ELEMENT else ("seq", UNKNOWN) if name in _CHANGING else owner)
         if owner[0] == "map":
             if name in ("get", "get_mut", "remove", "entry", "or_insert", "insert"):
                 return ("fun", ("seq", owner[2]))
