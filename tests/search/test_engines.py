@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 
 import guilds_code.__main__ as program
 from guilds_code import hits
-from guilds_code.engines import ripgrep
-from guilds_code.engines.ignore_rules import Globs, matches
+from guilds_code.engines import engine_process, ripgrep
+from guilds_code.engines.ignore_rules import Globs, inherited_rules, matches
 from guilds_code.engines.ripgrep import Query, Ripgrep
 from guilds_wire import request
 from guilds_wire.door import perform
 from guilds_wire.paths import Workspace
 from guilds_wire.places import Places
+from guilds_wire.processes import read
 from tests.agent_home import BIN, AgentHome
 
 Ask = Callable[..., dict[str, Any]]
@@ -160,6 +161,62 @@ def test_a_million_matches_take_little_memory(home: AgentHome, mode: str, name: 
     assert int(done.stdout) < MEMORY_MOST_BYTES
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_engine_without_end_to_its_memory_fails_alone_and_says_so(
+    home: AgentHome, ask: Ask, monkeypatch: pytest.MonkeyPatch, engine: bytes
+) -> None:
+    monkeypatch.setattr(ripgrep, "PROGRAMS", (engine,))
+    monkeypatch.setattr(engine_process, "MEMORY_MAX_BYTES", 64 << 20)
+    home.put("a.txt", "needle\n")
+    (home.path / ".gitignore").symlink_to("/dev/zero")
+
+    answer = ask("code_search", pattern="needle")
+
+    assert answer["error"]["code"] == "engine_failed"
+    assert "memory" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize("mode", ["files", "content"])
+def test_a_line_longer_than_the_memory_of_the_engine_does_no_harm(
+    home: AgentHome, ask: Ask, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr(engine_process, "MEMORY_MAX_BYTES", 128 << 20)
+    os.truncate(home.put("a.txt", "needle\n" + "hay\n" * 4_000), 512 << 20)
+
+    assert ask("code_search", pattern="needle", mode=mode)["meta"]["matches"] == 1
+
+
+def test_an_engine_ends_with_the_process_that_started_it(home: AgentHome) -> None:
+    home.put("a.txt", "needle\n")
+    os.mkfifo(home.path / ".gitignore")
+    body = json.dumps({"tool": "code_search", "args": {"pattern": "needle"}}).encode()
+    helper = subprocess.Popen([str(BIN / "guilds-code"), *home.carried(body)], env=home.environment())
+    engine = _child_at_work(helper.pid)
+
+    helper.kill()
+    helper.wait()
+
+    assert _gone(engine)
+
+
+def _child_at_work(pid: int) -> int:
+    """The one process that another has started, once it is another program."""
+    give_up = time.monotonic() + 10
+    while time.monotonic() < give_up:
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            if os.readlink(f"/proc/{child}/exe").endswith("/rg"):
+                return int(child)
+        time.sleep(0.01)
+    raise AssertionError("no engine was started")
+
+
+def _gone(pid: int) -> bool:
+    give_up = time.monotonic() + 10
+    while (alive := read(pid) is not None) and time.monotonic() < give_up:
+        time.sleep(0.01)
+    return not alive
+
+
 def test_the_numbers_of_matching_lines_are_to_be_had_for_every_file(home: AgentHome) -> None:
     home.put("a.py", "x\nfoo(foo)\n\nfoo\n")
     home.put("sub/b\nc.py", "foo")
@@ -241,6 +298,13 @@ def test_ignore_files_of_the_folders_above_count_as_if_the_search_had_come_throu
 
     ignore_file.unlink()
     assert from_within == from_above
+
+
+def test_a_pipe_in_the_place_of_an_ignore_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".gitignore")
+    (tmp_path / "sub").mkdir()
+
+    assert inherited_rules(os.fsencode(tmp_path), os.fsencode(tmp_path / "sub")) == []
 
 
 def test_the_engine_is_found_where_a_package_or_a_wheel_puts_it() -> None:

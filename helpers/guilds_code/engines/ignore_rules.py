@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 IGNORE_FILE_MAX_BYTES = 1 << 20
-BRACES_MOST = 1_000
-"""How many patterns one with braces may stand for."""
+GLOB_MAX_CHARACTERS = 10_000
+PATTERNS_MOST = 1_000
+"""How many patterns globs, or one with braces, may stand for."""
 
 _ANY = "**"
+_EXCLUDE = b".git/info/exclude"
 _SPECIAL = frozenset("*?[\\")
 _MARK = "\ufeff"
 
@@ -27,35 +29,46 @@ class Globs:
 
     A glob with a slash counts from the searched folder, from the folder `start` above it, or from the root. One that
     matches a folder stands for all that is in it. `excludes` are in the engine's words, `rules` are lines of an
-    ignore file that leave out all but what is wanted. Raises ValueError with the reason for a glob that is none.
+    ignore file that leave out most of what is not wanted; `take` judges the rest. Raises ValueError with the reason
+    for a glob that is none.
     """
 
-    __slots__ = ("_suffixes", "_wanted", "excludes", "rules")
+    __slots__ = ("_suffixes", "_unwanted", "_wanted", "excludes", "rules")
 
     def __init__(self, globs: str, folder: str, start: str) -> None:
-        self.excludes: list[str] = []
+        self._unwanted: list[list[str]] = []
         self._wanted: list[list[str]] = []
+        if len(globs) > GLOB_MAX_CHARACTERS:
+            raise ValueError(f"is too long: it has over {GLOB_MAX_CHARACTERS} characters")
+        patterns = 0
         for glob in _split(globs):
             try:
-                readings = [one for reading in _anywhere(glob.removeprefix("!"), folder, start) for one in reading]
+                expanded = _expanded(glob.removeprefix("!"))
             except RecursionError:
                 raise ValueError("is nested too deeply") from None
+            patterns += len(expanded)
+            if patterns > PATTERNS_MOST:
+                raise ValueError(f"stands for over {PATTERNS_MOST} patterns")
+            readings = [one for pattern in expanded for one in _readings(pattern, folder, start)]
             if glob.startswith("!"):
-                self.excludes += ["/" + "/".join(reading) for reading in readings]
+                self._unwanted += readings
             else:
                 self._wanted += readings
+        self.excludes = ["/" + "/".join(one) for one in self._unwanted if [*map(_widened, one)] == one]
         self.rules = ["*", "!*/"] if self._wanted else []
         for wanted in self._wanted:
-            rule = "!/" + "/".join(wanted).replace("\n", "?")
+            rule = "!/" + "/".join(map(_widened, wanted)).replace("\n", "?")
             self.rules += [rule, f"{rule}/{_ANY}"]
         plain = [wanted[1] for wanted in self._wanted if len(wanted) == 2 and wanted[0] == _ANY]
         self._suffixes = tuple(name[1:] for name in plain if name.startswith("*") and _SPECIAL.isdisjoint(name[1:]))
 
     def take(self, path: str) -> bool:
-        """Whether a path below the searched folder, that no exclude left out, is wanted."""
+        """Whether a path below the searched folder is wanted."""
+        names = path.split("/")
+        if any(_leads_to(unwanted, names) for unwanted in self._unwanted):
+            return False
         if not self._wanted or path.endswith(self._suffixes):
             return True
-        names = path.split("/")
         return any(_leads_to(wanted, names) for wanted in self._wanted)
 
 
@@ -87,7 +100,7 @@ def inherited_rules(home: bytes, folder: bytes) -> list[str]:
         below.insert(0, os.fsdecode(name))
         files = [b".ignore"]
         if not in_repository:
-            files = [b".git/info/exclude", b".gitignore", *files]
+            files = [_exclude_file(folder), b".gitignore", *files]
             in_repository = os.path.exists(os.path.join(folder, b".git"))
         here = [rule.removeprefix(_MARK) for file in files for rule in _read(os.path.join(folder, file))]
         rules = [seen for rule in here for seen in _seen_from(rule, below)] + rules
@@ -96,11 +109,13 @@ def inherited_rules(home: bytes, folder: bytes) -> list[str]:
 
 def misread_rules(folder: bytes) -> list[str]:
     """The rules of a folder's own ignore files that the engine does not read as git does: it stops at a line that is
-    not UTF-8, and takes a byte order mark for a part of the first line."""
+    not UTF-8, takes a byte order mark for a part of the first line, and knows no exclude file of a submodule."""
     rules: list[str] = []
-    for file in (b".git/info/exclude", b".gitignore", b".ignore"):
+    exclude = _exclude_file(folder)
+    for file in (exclude, b".gitignore", b".ignore"):
         own = _read(os.path.join(folder, file))
-        if own and (own[0].startswith(_MARK) or not all(map(_is_utf_8, own))):
+        elsewhere = file == exclude != _EXCLUDE
+        if own and (elsewhere or own[0].startswith(_MARK) or not all(map(_is_utf_8, own))):
             rules += [seen for rule in own for seen in _seen_from(rule.removeprefix(_MARK), [])]
     return rules
 
@@ -129,12 +144,14 @@ def matches(pattern: str, name: str) -> bool:
     return all(token == "*" for token in tokens[at:])
 
 
-def _anywhere(glob: str, folder: str, start: str) -> list[list[list[str]]]:
-    """The glob as seen from the searched folder: for each pattern it stands for its readings, as names."""
-    return [_readings(pattern, folder, start) for pattern in _expanded(glob)]
+def _widened(name: str) -> str:
+    """The pattern in the engine's words, which match bytes where these match characters."""
+    wide = [one == "?" or (one[0] == "[" and (one[1] in "!^" or not one.isascii())) for one in _tokens(name)]
+    return "".join("*" if any_byte else one for one, any_byte in zip(_tokens(name), wide, strict=True))
 
 
 def _readings(pattern: str, folder: str, start: str) -> list[list[str]]:
+    """The pattern as seen from the searched folder, as names."""
     anchored = pattern.startswith("/")
     names = [name for name in pattern.split("/") if name not in ("", ".")]
     if not names:
@@ -189,16 +206,29 @@ def _seen_from(rule: str, below: list[str]) -> list[str]:
     return [f"{sign}/{'/'.join(rest)}{slash}" for rest in _rest(body.strip("/").split("/"), below)]
 
 
+def _exclude_file(folder: bytes) -> bytes:
+    """Where the exclude file of a repository lies, as seen from its folder: gitrepository-layout(5) has that of a
+    submodule in the folder that a file `.git` names, and that of a worktree in the one that is common to all."""
+    said = _read(os.path.join(folder, b".git"))[0:1]
+    if not said or not said[0].startswith("gitdir: "):
+        return _EXCLUDE
+    own = os.path.join(folder, os.fsencode(said[0].removeprefix("gitdir: ")))
+    common = _read(os.path.join(own, b"commondir"))[0:1]
+    return os.path.join(own, *map(os.fsencode, common), b"info/exclude")
+
+
 def _read(path: bytes) -> list[str]:
-    """The lines of an ignore file; none when it can't be read, as git and the engine have it."""
+    """The lines of an ignore file; none when it can't be read, or is a link, as git has it since version 2.32."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW)
     except OSError:
         return []
-    with open(file, "rb", buffering=0) as opened:
+    try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             return []
-        return os.fsdecode(opened.read(IGNORE_FILE_MAX_BYTES) or b"").split("\n")
+        return os.fsdecode(os.read(file, IGNORE_FILE_MAX_BYTES)).split("\n")
+    finally:
+        os.close(file)
 
 
 def _is_utf_8(text: str) -> bool:
@@ -207,36 +237,39 @@ def _is_utf_8(text: str) -> bool:
 
 
 def _split(globs: str) -> list[str]:
-    """The globs between commas that stand outside braces."""
-    found, depth, start = [], 0, 0
-    for at, letter in enumerate(globs):
-        depth += (letter == "{") - (letter == "}")
-        if letter == "," and depth == 0:
-            found.append(globs[start:at])
-            start = at + 1
-    return [glob.strip() for glob in [*found, globs[start:]] if glob.strip()]
+    """The globs between commas that stand outside classes and braces, escaped ones too. Raises ValueError."""
+    found, depth = [""], 0
+    for token in _tokens(globs):
+        depth += (token[-1] == "{") - (token[-1] == "}")
+        if token == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += token
+    return [glob.strip() for glob in found if glob.strip()]
 
 
 def _expanded(pattern: str) -> list[str]:
     """The patterns that one with braces stands for. Raises ValueError."""
-    start = pattern.find("{")
-    if start < 0:
+    tokens = _tokens(pattern)
+    if "{" not in tokens:
         return [pattern]
+    start = tokens.index("{")
     depth, choices, begin = 0, [], start + 1
-    for at in range(start, len(pattern)):
-        depth += (pattern[at] == "{") - (pattern[at] == "}")
-        if depth == 0 or (depth == 1 and pattern[at] == ","):
-            choices.append(pattern[begin:at])
+    for at in range(start, len(tokens)):
+        depth += (tokens[at] == "{") - (tokens[at] == "}")
+        if depth == 0 or (depth == 1 and tokens[at] == ","):
+            choices.append("".join(tokens[begin:at]))
             begin = at + 1
         if depth == 0:
             break
     else:
         raise ValueError("has an unclosed `{`")
-    tails = _expanded(pattern[begin:])
+    tails = _expanded("".join(tokens[begin:]))
     heads = [head for choice in choices for head in _expanded(choice)]
-    if len(heads) * len(tails) > BRACES_MOST:
-        raise ValueError(f"stands for over {BRACES_MOST} patterns")
-    return [pattern[:start] + head + tail for head in heads for tail in tails]
+    if len(heads) * len(tails) > PATTERNS_MOST:
+        raise ValueError(f"stands for over {PATTERNS_MOST} patterns")
+    before = "".join(tokens[:start])
+    return [before + head + tail for head in heads for tail in tails]
 
 
 def _tokens(pattern: str) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from guilds_code.engines.engine_process import EngineProcess
+from guilds_code.engines.engine_process import MEMORY_MAX_BYTES, EngineProcess
 from guilds_code.engines.ignore_rules import in_utf_8, inherited_rules, misread_rules
 from guilds_code.file_kinds import LOOKED_AT_BYTES, binary_type
 from guilds_wire.errors import ToolError
@@ -29,6 +29,7 @@ PROGRAMS = (b"/usr/bin/rg", os.fsencode(os.path.join(os.path.dirname(sys.executa
 ARGUMENT_MAX_BYTES = 131_071  # MAX_ARG_STRLEN, execve(2)
 REGEX_MAX_BYTES = 10 << 20  # the engine would spend minutes on a larger one
 HEADS_AT_ONCE = 100  # each takes a descriptor
+PIECE_BYTES = 1 << 17
 
 NONE, HEAD, WHOLE = range(3)
 """The part of a file that is text: none of a binary one, or the lines before its first NUL byte, or all."""
@@ -63,10 +64,12 @@ class Query:
         if len(self.pattern.encode()) > ARGUMENT_MAX_BYTES:
             raise invalid_argument("pattern", f"is too long: it takes over {ARGUMENT_MAX_BYTES} bytes")
 
-    def arguments(self) -> list[bytes]:
+    def arguments(self, *, mapped: bool = False) -> list[bytes]:
         """The options, and the pattern as what it is: after this only paths can follow."""
-        # A search across lines takes a file whole: mapped it stays on the disk. Else a buffer is less.
-        options = [b"-U", b"--mmap"] if self.multiline else [b"--no-mmap"]
+        # A search across lines takes a file whole, and one with NUL bytes can be a single line of any length: `mapped`
+        # they stay on the disk. Else a buffer is less.
+        options = [b"--mmap"] if self.multiline or mapped else [b"--no-mmap"]
+        options += [b"-U"] if self.multiline else []
         options += [b"--fixed-strings"] if self._fixed else []
         options += [b"--ignore-case"] if self.ignore_case else []
         return [*options, b"--", self.pattern.encode()]
@@ -96,21 +99,23 @@ class Line:
     __slots__ = ("at", "begins", "context", "hits", "number", "text")
 
     def __init__(self, hits: Hits, record: bytes) -> None:
-        """`record` is `number:column:text`, or `number-text` for context."""
+        """`record` is `number NUL column NUL text`, or `number-text` for context.
+
+        The column is missing where the engine can't find again in the line alone what it found in the file.
+        """
         digits = 0
         while record[digits : digits + 1].isdigit():
             digits += 1
         self.hits = hits
         self.number = int(record[:digits])
-        self.context = record[digits : digits + 1] != b":"
+        self.context = record[digits : digits + 1] != b"\0"
         self.begins = 0 if self.context else 1
         self.at = 0
+        self.text = record[digits + 1 :].removesuffix(b"\r")
         if not self.context:
-            _, column, self.text = record.split(b":", 2)
-            self.at = int(column) - 1
-        else:
-            self.text = record[digits + 1 :]
-        self.text = self.text.removesuffix(b"\r")
+            column, _, text = self.text.partition(b"\0")
+            if column.isdigit():
+                self.at, self.text = int(column) - 1, text
 
 
 class Ripgrep:
@@ -160,20 +165,20 @@ class Ripgrep:
     def counts(self, query: Query, *, ignored: bool = False) -> Iterator[Hits]:
         """Every file with a match, in no order. With `ignored`, ignore files don't count."""
         self.unreadable = 0
-        heads: list[tuple[bytes, bytes]] = []
+        again: list[tuple[bytes, int, bytes]] = []
         for path, count in self._counted([b"--binary", *query.arguments()], [self._scope], ignored=ignored):
             below = self._below(path)
             if not self._takes(below):
                 continue
             part, head = self._text_part(below)
-            if part != HEAD:
+            if head is None:
                 yield Hits(below, count if part else 1, part)
                 continue
-            heads.append((below, head))
-            if len(heads) == HEADS_AT_ONCE:
-                yield from self._counted_in_heads(query, heads)
-                heads.clear()
-        yield from self._counted_in_heads(query, heads)
+            again.append((below, part, head))
+            if len(again) == HEADS_AT_ONCE:
+                yield from self._counted_again(query, again)
+                again.clear()
+        yield from self._counted_again(query, again)
 
     def lines(self, query: Query, files: list[Hits], most: int, context: int, *, whole: bool = False) -> Iterator[Line]:
         """The first `most` matching lines of each file, with `context` lines around, file by file in this order.
@@ -188,14 +193,15 @@ class Ripgrep:
         try:
             for hits in files:
                 if hits.part == HEAD:
-                    heads.append(_memory_file(self._text_part(hits.path)[1]))
+                    heads.append(_memory_file(self._text_part(hits.path)[1] or b""))
                     named[_descriptor_path(heads[-1])] = hits
                 else:
                     named[self._scope + hits.path] = hits
             options = [b"-j1", b"--line-number", b"--column", b"--no-heading", b"--text"]
+            options.append(rb"--field-match-separator=\x00")
             options += [b"--max-count=%d" % (most + bool(context)), b"--context=%d" % context]
             options += [b"--vimgrep"] if query.multiline and not whole else []
-            for path, record in self._shown([*options, *query.arguments()], [*named], heads):
+            for path, record in self._shown([*options, *query.arguments(mapped=True)], [*named], heads):
                 yield Line(named[path], record)
         finally:
             for head in heads:
@@ -270,18 +276,28 @@ class Ripgrep:
                 start = end + 1
             rest = rest[start:]
 
-    def _counted_in_heads(self, query: Query, heads: list[tuple[bytes, bytes]]) -> Iterator[Hits]:
-        """Binary files with lines before their first NUL byte: matches there, or else that the file matches."""
-        if not heads:
+    def _counted_again(self, query: Query, files: list[tuple[bytes, int, bytes]]) -> Iterator[Hits]:
+        """Files where the engine takes a NUL byte for a line end: matches in the part that is text, given with it.
+
+        A binary file without one there still is one that matches.
+        """
+        if not files:
             return
-        files = {_memory_file(head): path for path, head in heads}
+        named: dict[bytes, tuple[bytes, int]] = {}
+        heads: list[int] = []
         try:
-            named = {_descriptor_path(file): path for file, path in files.items()}
-            counts = dict(self._counted([b"--text", *query.arguments()], [*named], files))
-            for name, path in named.items():
-                yield Hits(path, counts[name], HEAD) if name in counts else Hits(path, 1, NONE)
+            for path, part, head in files:
+                if part == HEAD:
+                    heads.append(_memory_file(head))
+                named[_descriptor_path(heads[-1]) if part == HEAD else self._scope + path] = path, part
+            counts = dict(self._counted([b"--text", *query.arguments(mapped=True)], [*named], heads))
+            for name, (path, part) in named.items():
+                if name in counts:
+                    yield Hits(path, counts[name], part)
+                elif part == HEAD:
+                    yield Hits(path, 1, NONE)
         finally:
-            for file in files:
+            for file in heads:
                 os.close(file)
 
     def _shown(
@@ -336,6 +352,10 @@ class Ripgrep:
         if process.timed_out or process.exit_code in (0, 1):
             return
         told = process.errors.decode("utf-8", "replace").strip()
+        if process.exit_code < 0 and "memory allocation" in told:
+            limit = f"the {MEMORY_MAX_BYTES >> 20} MiB of memory that a search may take"
+            about = "a line of a file, or an ignore file, may be that long; name a smaller folder in `path`."
+            raise ToolError("engine_failed", f"{limit} were not enough: {about}")
         unreadable = told.count(_UNREADABLE)
         self.unreadable += unreadable
         if process.exit_code == 2 and (unreadable or not told):  # what ends a search comes before any file
@@ -355,8 +375,11 @@ class Ripgrep:
         below = self._below(path)
         return self._takes(below) and self._text_part(below)[0] == WHOLE
 
-    def _text_part(self, below: bytes) -> tuple[int, bytes]:
-        """Which part of a file is text, as file_read has it; for HEAD also those lines."""
+    def _text_part(self, below: bytes) -> tuple[int, bytes | None]:
+        """Which part of a file is text, as file_read has it; for HEAD also those lines.
+
+        Beside WHOLE stands b"" for one with NUL bytes, or None.
+        """
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY
         try:
             if self._located.is_folder:
@@ -364,16 +387,18 @@ class Ripgrep:
             else:
                 file = self._located.open(os.O_RDONLY)
         except OSError:  # it has gone since it was searched
-            return WHOLE, b""
+            return WHOLE, None
         try:
-            start = os.read(file, LOOKED_AT_BYTES)
+            start = piece = os.read(file, LOOKED_AT_BYTES)
+            kind = binary_type(start)
+            if kind is None:
+                while piece and b"\0" not in piece:
+                    piece = os.read(file, PIECE_BYTES) if len(start) == LOOKED_AT_BYTES else b""
+                return WHOLE, b"" if piece else None
         finally:
             os.close(file)
-        kind = binary_type(start)
-        if kind is None:
-            return WHOLE, b""
         head = b"" if kind else start[: start.rfind(b"\n", 0, start.index(b"\0")) + 1]
-        return (HEAD, head) if head else (NONE, b"")
+        return (HEAD, head) if head else (NONE, None)
 
 
 def _program() -> bytes:
