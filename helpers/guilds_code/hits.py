@@ -18,53 +18,60 @@ if TYPE_CHECKING:
 LINE_MAX_CHARACTERS = 300
 BEFORE_MATCH_CHARACTERS = 100
 SEARCH_SECONDS = 60
-TRAILER_MAX_BYTES = 600
-"""Of a result's cap, what is kept free for totals and notes."""
+LEFT_OUT_MAX_BYTES = 40
+"""What is kept free to tell in the totals of what is left out, once something is."""
 
 
 class Listing:
     """Lines that are gathered up to a result's cap, and the places where something was cut out of them.
 
-    `truncated`: something of what was found is left out.
+    `shown` is how many hits the lines show, `room` how many bytes may still come. `truncated`: something of what was
+    found is left out; lines that are in the way of telling that are taken back.
     """
 
-    __slots__ = ("_cuts", "_ends_short", "_lines", "_offset", "_room", "truncated")
+    __slots__ = ("_cap_bytes", "_cuts", "_ends_short", "_lines", "_offset", "room", "shown", "truncated")
 
     def __init__(self, cap_bytes: int) -> None:
+        self.room = self._cap_bytes = cap_bytes
+        self.shown = 0
         self.truncated = False
-        self._lines: list[str] = []
+        self._lines: list[tuple[str, int]] = []
         self._cuts: list[int] = []
         self._offset = 0
-        self._room = cap_bytes - min(TRAILER_MAX_BYTES, cap_bytes // 2)
         self._ends_short = False
 
-    def add(self, head: str, text: str = "", cuts: list[int] | None = None) -> bool:
-        """Add `head + text` as a line unless it would not fit; `cuts` are offsets in `text`."""
-        size = len(head.encode()) + len(text.encode()) + 1
-        if size > self._room:
+    def keep_free(self, trailers: str) -> None:
+        """Keep room for what will stand below the lines, but no more than half of it all."""
+        self.room -= min(len(trailers.encode()), self._cap_bytes // 2)
+
+    def add(self, head: str, text: str = "", cuts: list[int] | None = None, *, shows: int = 0) -> bool:
+        """Add `head + text`, which shows so many hits, as a line unless it would not fit; `cuts` are offsets in
+        `text`."""
+        if line_bytes(head, text) > self.room:
             return False
-        self._append(head, text, cuts or [])
+        self._append(head, text, cuts or [], shows)
         return True
 
     def add_quoting(self, head: str, value: str, tail: str) -> None:
         """Add a line that quotes an argument, clipped when it is long; it has its room in what is kept free."""
         shown = quoted(value)
         at = shown.rindex("…") if len(value) > VALUE_MAX_CHARACTERS else 0
-        self._append(head, shown + tail, [at, at + 1] if at else [])
+        self._append(head, shown + tail, [at, at + 1] if at else [], 0)
 
     def left_out_here(self, told: str) -> None:
         """Add a line that tells what is left out before what comes next; without room for it the list ends short."""
-        self.truncated = True
+        self._make_room()
         end = self._end()
-        if self.add(told):
+        if not self._ends_short and self.add(told):
             self._cuts += [end, self._offset]
         else:
             self._ends_short = True
-            self._room = 0
+            self.room = 0
 
     def left_out(self) -> None:
         """The list ends short; the first trailer tells what is left out."""
-        self.truncated = self._ends_short = True
+        self._make_room()
+        self._ends_short = True
 
     def result(self, trailers: list[str], meta: dict[str, Any]) -> Result:
         """What was gathered, under it the trailers."""
@@ -74,13 +81,28 @@ class Listing:
                 self._cuts[-1] = after
             else:
                 self._cuts += [self._end(), after]
-        return Result("\n".join([*self._lines, *trailers]), meta, self._cuts)
+        return Result("\n".join([*(line for line, _ in self._lines), *trailers]), meta, self._cuts)
 
-    def _append(self, head: str, text: str, cuts: list[int]) -> None:
-        self._room -= len(head.encode()) + len(text.encode()) + 1
+    def _append(self, head: str, text: str, cuts: list[int], shows: int) -> None:
+        self.room -= line_bytes(head, text)
+        self.shown += shows
         self._cuts += [self._offset + len(head) + cut for cut in cuts]
-        self._lines.append(head + text)
+        self._lines.append((head + text, shows))
         self._offset += len(head) + len(text) + 1
+
+    def _make_room(self) -> None:
+        """Take lines back until it can be told what is left out."""
+        if not self.truncated:
+            self.truncated = True
+            self.room -= LEFT_OUT_MAX_BYTES
+        while self.room < 0 and self._lines:
+            line, shows = self._lines.pop()
+            self.room += line_bytes(line)
+            self.shown -= shows
+            self._offset -= len(line) + 1
+            self._ends_short = True
+            while self._cuts and self._cuts[-1] > self._offset:
+                del self._cuts[-2:]
 
     def _end(self) -> int:
         """Where the last line ends."""
@@ -105,6 +127,11 @@ class Names:
     def shown(self, below: bytes) -> str:
         """The path of a file, given from the searched folder."""
         return self._call.workspace.shown(os.path.join(self._base, below) if below else self._base)
+
+
+def line_bytes(head: str, text: str = "") -> int:
+    """How many bytes of a result a line takes."""
+    return len(head.encode()) + len(text.encode()) + 1
 
 
 def clipped(line: bytes, at: int) -> tuple[str, list[int]]:

@@ -113,6 +113,18 @@ def test_a_limit_and_the_cap_leave_matches_out(home: AgentHome) -> None:
     assert small.meta["truncated"] is True
 
 
+def test_a_result_may_fill_its_cap(home: AgentHome) -> None:
+    home.put("a.py", f"print({'1' * 40})\n" * 30)
+    whole = home.call("code_match", pattern="print($A)")
+    size = len(whole.text.encode())
+
+    just = home.call("code_match", pattern="print($A)", limits={"result_max_bytes": size})
+    short = home.call("code_match", pattern="print($A)", limits={"result_max_bytes": size - 1})
+
+    assert just.text == whole.text
+    assert short.text.endswith("a.py:29: print(" + "1" * 40 + ")\n30 matches in 1 file (1 left out)")
+
+
 def test_the_same_files_are_seen_as_in_code_search(home: AgentHome) -> None:
     home.put(".gitignore", "build/\n!ok.txt\n")
     for name in (".hidden/a.py", "build/b.py", "c.py", ".git/d.py", ".runs/r0/e.py", "ok.txt"):
@@ -177,18 +189,77 @@ def test_a_part_of_a_program_that_can_not_stand_alone_is_matched_where_it_stands
     assert _lines(home, pattern)[:2] == [expected, "1 match in 1 file"]
 
 
-def test_several_statements_in_one_pattern_are_said_to_be_that(home: AgentHome) -> None:
-    home.put("a.py", "a = 1\nb = 2\n")
+@pytest.mark.parametrize("language", ["c", "go", "java", "ruby", "rust"])
+def test_a_pattern_that_is_not_closed_is_said_not_to_parse(home: AgentHome, language: str) -> None:
+    home.put(SAMPLES[language][0], SAMPLES[language][1])
 
-    assert _lines(home, "a = 1\nb = 2")[-1] == (
-        "pattern does not parse as python: it is more than one statement or expression; search for one at a time"
+    assert _lines(home, "absent($A")[-1] == f"pattern does not parse as {language}: syntax error at absent($A"
+
+
+def test_what_matches_by_a_pattern_that_is_not_closed_is_doubted(home: AgentHome) -> None:
+    home.put("a.rb", "foo(1)\n")
+
+    assert _lines(home, "foo($A")[-1] == (
+        "[ruby: the pattern has a syntax error at foo($A; it may match less than was meant]"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "pattern"),
+    [
+        ("a.js", "class A { m() {} }\n", "m() {}"),
+        ("a.ts", "class A { m(a) { b } }\n", "m($A) { $B }"),
+        ("a.py", "try: a\nexcept E: b\n", "except $A: b"),
+        ("a.json", '{"a": 1, "b": 2}\n', '"b": 2'),
+    ],
+)
+def test_a_part_of_a_statement_is_matched(home: AgentHome, name: str, source: str, pattern: str) -> None:
+    home.put(name, source)
+
+    lines = _lines(home, pattern)
+
+    assert lines[1] == "1 match in 1 file"
+    assert "the pattern was read inside" in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "pattern", "less"),
+    [
+        ("a.json", '{"b": 1, "c": 2}\n', '{"b": $A}', "it may match less than was meant"),
+        ("a.json", '{"b": 1}\n', '"b": $A', "nothing is matched"),
+        ("a.c", "struct s { int a; };\n", "struct s { $$$ };", "nothing is matched"),
+    ],
+)
+def test_a_metavariable_that_the_grammar_can_not_place_is_said_to_be_that(
+    home: AgentHome, name: str, source: str, pattern: str, less: str
+) -> None:
+    home.put(name, source)
+
+    told = f": the pattern has a metavariable where the grammar has no place for one; {less}]"
+    assert _lines(home, pattern)[-1].endswith(told)
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "pattern"),
+    [
+        ("a.py", "a = 1\nb = 2\n", "a = 1\nb = 2"),
+        ("a.go", "package a\nfunc f() {\n\tfoo(1)\n\tbar(2)\n\tfoo(3)\n}\n", "foo($A); bar($B)"),
+    ],
+)
+def test_several_statements_in_one_pattern_are_said_to_be_that(
+    home: AgentHome, name: str, source: str, pattern: str
+) -> None:
+    home.put(name, source)
+
+    assert _lines(home, pattern)[-1].endswith(": it is more than one statement or expression; search for one at a time")
 
 
 def test_a_metavariable_in_lower_case_is_pointed_out(home: AgentHome) -> None:
     home.put("a.js", "print(x)\n")
     home.put("b.php", "<?php print($path);\n")
 
+    assert "`$Path` is no metavariable: those are in upper case, as `$PATH`" in _lines(home, "print($Path)")
+    assert "`$Args` is no metavariable: those are in upper case, as `$ARGS`" in _lines(home, "print($A, $$$Args)")
     assert "`$path` is no metavariable: those are in upper case, as `$PATH`" in _lines(home, "print($path)", lang="js")
     assert _lines(home, "print($path)", lang="php")[0] == "b.php:1: print($path)"
 

@@ -116,7 +116,33 @@ def test_forty_lines_are_shown_and_context_without_its_match_is_not(home: AgentH
 
     shown = [line for line in lines[:-1] if line != "--" and not line.startswith("…")]
     assert len(shown) <= 40
-    assert lines[-1] == "16 matches in 8 files (3 matches left out)"
+    assert lines[-1] == "16 matches in 8 files (2 matches left out)"
+
+
+def test_a_match_comes_before_its_context_where_there_is_no_room_for_both(home: AgentHome) -> None:
+    home.put("a.txt", "1\n2\nneedle\n4\n")
+    home.put("wide/b.txt", f"{'x' * 290}\n" * 4 + "needle\n")
+
+    by_limit = _content(home, "needle", path="a.txt", context=2, limit=2)
+    by_cap = _content(home, "needle", path="wide", context=5, limits={"result_max_bytes": 1024})
+
+    assert by_limit == ["a.txt-2- 2", "a.txt:3: needle", "1 match in 1 file (the last lines left out)"]
+    assert by_cap[-2:] == ["wide/b.txt:5: needle", "1 match in 1 file"]
+
+
+@pytest.mark.parametrize("arguments", [{}, {"mode": "content"}, {"mode": "content", "context": 1}, {"mode": "symbols"}])
+def test_a_result_may_fill_its_cap(home: AgentHome, arguments: dict[str, Any]) -> None:
+    for number in range(12):
+        home.put(f"{'long' * 20}{number:02}.py", "def f():\n    needle()\n    hay()\n")
+    whole = home.call("code_search", pattern="needle", **arguments)
+    size = len(whole.text.encode())
+
+    just = home.call("code_search", pattern="needle", limits={"result_max_bytes": size}, **arguments)
+    short = home.call("code_search", pattern="needle", limits={"result_max_bytes": size - 1}, **arguments)
+
+    assert just.text == whole.text
+    assert size - 300 < len(short.text.encode()) < size
+    assert short.text.endswith(" left out)")
 
 
 def test_where_a_result_stops_between_files_is_a_cut(home: AgentHome) -> None:
@@ -277,6 +303,15 @@ def test_a_dollar_matches_before_both_line_ends_and_no_other(home: AgentHome) ->
     assert _content(home, "one$") == ["a.txt:1: one", "a.txt:2: two one", "a.txt:3: one", "3 matches in 1 file"]
 
 
+@pytest.mark.parametrize("pattern", [r"\Aone", "(?-m)^one", "(?-m:$)"])
+def test_a_line_that_matches_at_the_ends_of_the_text_is_shown_in_every_mode(home: AgentHome, pattern: str) -> None:
+    home.put("a.txt", "one\none:1:2\n")
+
+    shown = ["a.txt:1: one", "a.txt:2: one:1:2", "2 matches in 1 file"]
+    assert _content(home, pattern) == _content(home, pattern, context=1) == shown
+    assert _symbols(home, pattern)[:3] == ["a.txt  (outside any symbol)", "  1: one", "  2: one:1:2"]
+
+
 def test_only_a_line_feed_ends_a_line(home: AgentHome) -> None:
     home.put("a.txt", b"a\fb\nc\vd\ne\xe2\x80\xa8f\ng\xc2\x85h\ni\rj\nTARGET\n")
 
@@ -375,6 +410,40 @@ def test_the_exclude_file_of_a_repository_counts(home: AgentHome) -> None:
     assert _files(home, "needle", path="proj/sub")[0].startswith("no matches")
 
 
+def test_the_exclude_file_counts_in_a_worktree_and_a_submodule(home: AgentHome) -> None:
+    home.put("main/.git/info/exclude", "local.txt\n")
+    home.put("main/.git/worktrees/tree/commondir", "../..\n")
+    home.put("main/.git/modules/part/info/exclude", "local.txt\n")
+    home.put("tree/.git", f"gitdir: {home.path}/main/.git/worktrees/tree\n")
+    home.put("main/part/.git", "gitdir: ../.git/modules/part\n")
+    for folder in ("tree", "main/part"):
+        home.put(f"{folder}/local.txt", "needle\n")
+        home.put(f"{folder}/sub/local.txt", "needle\n")
+        home.put(f"{folder}/sub/seen.txt", "needle\n")
+
+    assert _files(home, "needle", path="tree")[:-1] == ["tree/sub/seen.txt: 1"]
+    assert _files(home, "needle", path="tree/sub")[:-1] == ["tree/sub/seen.txt: 1"]
+    assert _files(home, "needle", path="main/part")[:-1] == ["main/part/sub/seen.txt: 1"]
+    assert _files(home, "needle", path="main/part/sub")[:-1] == ["main/part/sub/seen.txt: 1"]
+
+
+def test_what_is_no_regular_file_holds_no_ignore_rules(home: AgentHome) -> None:
+    home.put("proj/sub/a.txt", "needle\n")
+    (home.path / "proj/.git/info/exclude").mkdir(parents=True)
+    (home.path / "proj/.gitignore").mkdir()
+    (home.path / "proj/sub/.ignore").mkdir()
+
+    assert _files(home, "needle", path="proj/sub") == ["proj/sub/a.txt: 1", "1 match in 1 file"]
+
+
+def test_an_ignore_file_above_that_is_a_link_is_not_followed(home: AgentHome) -> None:
+    (home.top / "rules").write_text("*.txt\n")
+    home.put("proj/sub/a.txt", "needle\n")
+    (home.path / "proj/.gitignore").symlink_to(home.top / "rules")
+
+    assert _files(home, "needle", path="proj/sub")[0] == "proj/sub/a.txt: 1"
+
+
 def test_ignore_files_above_home_are_not_read(home: AgentHome) -> None:
     (home.top / ".gitignore").write_text("*.txt\n")
     (home.top / ".ignore").write_text("*.txt\n")
@@ -452,6 +521,18 @@ def test_a_file_that_turns_out_to_be_binary_keeps_its_hit(home: AgentHome) -> No
 
     assert _files(home, "needle")[:2] == ["soon.txt: 2", "late.txt: 1"]
     assert _content(home, "needle")[:3] == ["late.txt:1: needle", "soon.txt:1: needle", "soon.txt:2: needle"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_a_nul_byte_in_text_ends_no_line(home: AgentHome, encoding: str) -> None:
+    home.put("a.txt", ("hay\n" * 4_000 + "no\0\0needle\0needle\n").encode(encoding))
+
+    counted = home.call("code_search", pattern="e$", mode="content")
+    empty = _files(home, "^$")
+
+    assert counted.meta["matches"] == counted.text.count("a.txt:4001:")
+    assert "left out" not in counted.text
+    assert empty == ["no matches for ^$ in . (1 file searched)"]
 
 
 def test_text_in_other_encodings_is_found_and_shown(home: AgentHome) -> None:
@@ -532,6 +613,15 @@ def test_no_match_says_which_small_change_would_match(home: AgentHome, mode: str
     assert hints("nowhere") == []
 
 
+def test_a_glob_for_a_file_that_can_not_be_read_does_match(home: AgentHome) -> None:
+    home.put("a.txt", "needle\n", 0o000)
+    request = b'{"tool": "code_search", "args": {"pattern": "needle", "glob": "a.txt"}}'
+
+    answer = home.run([*as_an_ordinary_user(home, "code_search"), *home.carried(request)])
+
+    assert answer.text == "no matches for needle in . (0 files searched)\n[1 file could not be read]"
+
+
 def test_globs_choose_and_leave_out(home: AgentHome) -> None:
     home.put(".gitignore", "*.log\n!kept.md\n")
     for name in ("a.py", "b.ts", "c.md", "kept.md", "skip.py", "d.log", "src/e.py", "src/sub/f.py", "proj/src/g.py"):
@@ -554,7 +644,30 @@ def test_globs_choose_and_leave_out(home: AgentHome) -> None:
     assert names("*.log")[0] == "no matches for needle in . (0 files searched)"
 
 
-@pytest.mark.parametrize("glob", ["[", "{a", "a\\", "/", "{" * 400 + "}" * 400])
+@pytest.mark.parametrize(
+    ("glob", "names"),
+    [
+        (r"\{a,b\}.txt", ["{a,b}.txt"]),
+        (r"a\,b.txt", ["a,b.txt"]),
+        ("[a,].txt", ["a.txt"]),
+        ("[{}]*", ["{a,b}.txt"]),
+        ("?.txt", ["a.txt", "é.txt"]),
+        ("[é].txt", ["é.txt"]),
+        ("[!a].txt", ["é.txt"]),
+        ("*.txt,!?.txt,!a*", ["{a,b}.txt"]),
+        ("*.txt,![!a].txt", ["a,b.txt", "a.txt", "{a,b}.txt"]),
+    ],
+)
+def test_a_glob_is_read_by_its_characters(home: AgentHome, glob: str, names: list[str]) -> None:
+    for name in ("a.txt", "a,b.txt", "é.txt", "{a,b}.txt"):
+        home.put(name, "needle\n")
+
+    assert [line.rpartition(":")[0] for line in _files(home, "needle", glob=glob)[:-1]] == names
+
+
+@pytest.mark.parametrize(
+    "glob", ["[", "{a", "a\\", "/", "{" * 400 + "}" * 400, "a" * 10_001, "{a,b}{a,b}{a,b}{a,b}," * 70, "a," * 1_001]
+)
 def test_a_malformed_glob_is_refused(home: AgentHome, glob: str) -> None:
     assert home.call("code_search", pattern="x", glob=glob).code == "invalid_arguments"
 

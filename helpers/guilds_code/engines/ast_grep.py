@@ -46,6 +46,7 @@ CRASHES_MOST = 20
 """Files that a search is begun again without; more of them are told as a failure."""
 PATTERN_SECONDS = 10.0
 CRASHED = "the parser failed on it"
+MISPLACED = "metavariable where the grammar has no place for one"
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _HERE = "\0"
@@ -55,7 +56,7 @@ class Language:
     """A language: its name in the library, other names for it, and the endings of its files' names.
 
     `stand_in` is what the library puts for the `$` of a metavariable, where the language has no `$` in names.
-    `context` is code around `_HERE` in which an expression or a statement can stand, where it can't stand alone.
+    `context` is code around `_HERE` in which can stand what can't stand alone: an expression, a method, a clause.
     """
 
     __slots__ = ("aliases", "context", "endings", "name", "stand_in")
@@ -81,21 +82,21 @@ LANGUAGES = (
     Language("hcl", "terraform tf", "hcl tf tfvars", "µ"),
     Language("html", "htm", "html htm xhtml", "z"),
     Language("java", "", "java", context=f"class C {{ void f() {{ {_HERE}; }} }}"),
-    Language("javascript", "js jsx mjs cjs node", "js jsx mjs cjs"),
+    Language("javascript", "js jsx mjs cjs node", "js jsx mjs cjs", context=f"class C {{ {_HERE} }}"),
     Language("json", "", "json", context=f"{{ {_HERE} }}"),
     Language("kotlin", "kt kts", "kt kts ktm", "µ"),
     Language("lua", "", "lua"),
     Language("markdown", "md", "md markdown"),
     Language("nix", "", "nix", "_"),
     Language("php", "", "php", "µ", f"<?php {_HERE};"),
-    Language("python", "py python3 py3", "py pyi py3 bzl", "µ"),
+    Language("python", "py python3 py3", "py pyi py3 bzl", "µ", f"try: pass\n{_HERE}"),
     Language("ruby", "rb", "rb rbw gemspec", "µ"),
     Language("rust", "rs", "rs", "µ", f"fn f() {{ {_HERE}; }}"),
     Language("scala", "", "scala sc sbt"),
     Language("solidity", "sol", "sol", context=f"contract C {{ function f() public {{ {_HERE}; }} }}"),
     Language("swift", "", "swift", "µ"),
-    Language("tsx", "", "tsx"),
-    Language("typescript", "ts mts cts", "ts mts cts"),
+    Language("tsx", "", "tsx", context=f"class C {{ {_HERE} }}"),
+    Language("typescript", "ts mts cts", "ts mts cts", context=f"class C {{ {_HERE} }}"),
     Language("yaml", "yml", "yaml yml"),
     Language("zig", "", "zig zon", "µ", f"fn f() void {{ {_HERE}; }}"),
 )
@@ -134,8 +135,9 @@ def required_words(pattern: str) -> list[str]:
 class Reading:
     """How a pattern reads in a language: the `rule` to match by, or the `problem` with it.
 
-    `doubt` is a syntax error within a pattern that may match all the same. `inside` is the code, with `…` for the
-    pattern, within which it was read, or "". `call` is the rule for a Go call that reads as a type conversion.
+    `doubt` is a syntax error within a pattern that may match all the same, or MISPLACED. `inside` is the code, with
+    `…` for the pattern, within which it was read, or "". `call` is the rule for a Go call that reads as a type
+    conversion.
     """
 
     __slots__ = ("call", "doubt", "inside", "problem", "rule")
@@ -152,7 +154,7 @@ class Reading:
         pattern: str = self.rule
         self.problem = _refusal(pattern, language)
         root = _tree(_with_stand_ins(pattern, language), language)
-        errors = [error.text() for error in root.find_all(kind="ERROR")]
+        errors = _syntax_errors(root)
         innermost = root
         while len(children := innermost.children()) == 1:
             innermost = children[0]
@@ -167,6 +169,9 @@ class Reading:
             near = errors[0].strip().replace("µ", "$") if language.stand_in in "$µ" else pattern
             near = near or pattern
             self.doubt = "syntax error" + (f" at {quoted(near)}" if len(near) <= VALUE_MAX_CHARACTERS else "")
+            if _is_misplaced(pattern, language):
+                self.doubt = MISPLACED
+            self.problem = self.problem and self.doubt
 
 
 def readings(pattern: str, languages: list[Language]) -> list[Reading]:
@@ -496,7 +501,7 @@ def _in_context(pattern: str, language: Language) -> Any:
         return None
     plain = _with_stand_ins(code, language)
     root = _tree(before + plain + after, language)
-    if root.find(kind="ERROR"):
+    if _syntax_errors(root):
         return None
     node = root
     while inside := [child for child in node.children() if child.is_named() and plain in child.text()]:
@@ -504,9 +509,38 @@ def _in_context(pattern: str, language: Language) -> Any:
             break
         node = inside[0]
     first = root.find(kind=node.kind())
-    if node.text() != plain or first is None or first.text() != plain:
+    several = node.kind() == "statement_list" and len(node.children()) > 1  # it would match a body that is just these
+    if several or node.text() != plain or first is None or first.text() != plain:
         return None
     return {"context": before + code + after, "selector": node.kind()}
+
+
+def _syntax_errors(root: SgNode) -> list[str]:
+    """What the parser could not place, then the whole text when a closing bracket or word is missing."""
+    errors = [error.text() for error in root.find_all(kind="ERROR")]
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        nodes += node.children()
+        if node.is_leaf() and not node.is_named() and not node.text() and node.kind().strip("\n\0 ;"):
+            return [*errors, root.text()]  # the parser puts an empty one in its place
+    return errors
+
+
+def _is_misplaced(pattern: str, language: Language) -> bool:
+    """Whether it is a metavariable that the parser can't place: with nothing for each `$$$`, or a number for each of
+    all, the pattern parses, by itself or in the language's context."""
+    import re  # only the process that reads a pattern with an error pays for it
+
+    without = re.sub(r"\$\$\$[A-Z0-9_]*", "", pattern)
+    others = (_with_stand_ins(without, language), re.sub(r"\$+[A-Z_][A-Z0-9_]*|\$\$\$", "0", pattern))
+
+    def parses(code: str, around: str) -> bool:
+        return not _syntax_errors(_tree(around.replace(_HERE, code), language))
+
+    arounds = [around for around in (_HERE, language.context) if around]
+    arounds = [around for around in arounds if not parses(_with_stand_ins(pattern, language), around)]
+    return any(parses(code, around) for code in others for around in arounds)
 
 
 def _with_stand_ins(pattern: str, language: Language) -> str:

@@ -76,24 +76,26 @@ class _Search:
     def result(self, names: Names) -> Result:
         """What was found, or why nothing was."""
         found = self._found
-        listing = Listing(self._cap_bytes)
-        shown = 0
-        for index, line, text, cuts, following in found.shown:
-            more = f" … +{counted(following, 'line')}" if following else ""
-            at = [len(text), len(text) + len(more)] if more else []
-            if not listing.add(f"{names.shown(self._files[index][0])}:{line}: ", text + more, cuts + at):
-                break
-            shown += 1
-        left = found.matches - shown
         timed_out = found.timed_out or self._engine.timed_out
-        if left:
-            listing.left_out()
-        told = [totals(found.matches, len(found.by_file)) + (f" ({left} left out)" if left else "")]
-        if not found.matches:
+        listing = Listing(self._cap_bytes)
+        if found.matches:
+            told = [totals(found.matches, len(found.by_file))]
+        else:
             where = names.shown(b"")
             tail = f" in {where} ({counted(found.parsed, 'file')} parsed)"
             listing.add_quoting("no matches for ", self._pattern, tail)
             told = self._why_nothing(where)
+        unreadable = self._unreadable + found.passed_over["unreadable"]
+        told += [*self._about_the_pattern(), *self._about_files(), *self._watch.notes(unreadable, timed_out)]
+        listing.keep_free("\n".join(told))
+        for index, line, text, cuts, following in found.shown:
+            more = f" … +{counted(following, 'line')}" if following else ""
+            at = [len(text), len(text) + len(more)] if more else []
+            if not listing.add(f"{names.shown(self._files[index][0])}:{line}: ", text + more, cuts + at, shows=1):
+                break
+        if found.matches > listing.shown:
+            listing.left_out()
+            told[0] += f" ({found.matches - listing.shown} left out)"
         meta = {
             "matches": found.matches,
             "files": len(found.by_file),
@@ -101,9 +103,7 @@ class _Search:
             "truncated": listing.truncated or timed_out,
             "engine_ms": self._watch.milliseconds(),
         }
-        told += [*self._about_the_pattern(), *self._about_files()]
-        unreadable = self._unreadable + found.passed_over["unreadable"]
-        return listing.result([*told, *self._watch.notes(unreadable, timed_out)], meta)
+        return listing.result(told, meta)
 
     def _match(self, limit: int, rules: dict[str, Any]) -> None:
         files = [
@@ -152,7 +152,7 @@ class _Search:
             told += self._about_words(len(every))
         name = _lower_case_metavariable(self._pattern)
         if name and not set(self._readings) <= set(_NAMES_WITH_A_DOLLAR):
-            told.append(f"`${name}` is no metavariable: those are in upper case, as `${name.upper()}`")
+            told.append(f"`{name}` is no metavariable: those are in upper case, as `{name.upper()}`")
         return told
 
     def _about_words(self, every: int) -> list[str]:
@@ -177,12 +177,13 @@ class _Search:
         told = []
         for name, reading in sorted(self._readings.items()):
             problem = reading.problem or ("" if name in matched else reading.doubt)
-            if problem:
+            if problem and problem != ast_grep.MISPLACED:
                 told.append(f"pattern does not parse as {name}: {problem}")
             elif name in self._as_calls and name in matched:
                 told.append(f"[{name}: by itself the pattern is a type conversion; read as a call in a function body]")
             elif reading.doubt:
-                told.append(f"[{name}: the pattern has a {reading.doubt}; it may match less than was meant]")
+                less = "nothing is matched" if reading.problem else "it may match less than was meant"
+                told.append(f"[{name}: the pattern has a {reading.doubt}; {less}]")
             elif reading.inside:
                 told.append(f"[{name}: the pattern was read inside `{reading.inside}`]")
         return told
@@ -207,10 +208,9 @@ def _language(name: str) -> Language:
 
 
 def _lower_case_metavariable(pattern: str) -> str:
-    """The first name in lower case after a `$`, or ""."""
-    for at, letter in enumerate(pattern):
-        name = pattern[at + 1 :]
-        if letter == "$" and name[:1].islower():
-            end = next((end for end, one in enumerate(name) if not (one.isalnum() or one == "_")), len(name))
-            return name[:end]
+    """The first name after a `$`, with it, that has a letter in lower case; or ""."""
+    for part in pattern.split("$")[1:]:
+        end = next((end for end, one in enumerate(part) if not (one.isalnum() or one == "_")), len(part))
+        if part[:end] != part[:end].upper():
+            return "$" + part[:end]
     return ""

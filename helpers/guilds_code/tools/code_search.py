@@ -7,7 +7,7 @@ import time
 
 from guilds_code.engines.ignore_rules import Globs
 from guilds_code.engines.ripgrep import NONE, Hits, Query, Ripgrep
-from guilds_code.hits import Listing, Names, Watch, clipped, counted, totals
+from guilds_code.hits import Listing, Names, Watch, clipped, counted, line_bytes, totals
 from guilds_wire.errors import quoted
 from guilds_wire.schema import invalid_argument
 
@@ -62,15 +62,21 @@ def code_search(
         names = Names(call, located, path)
         found = _Found(engine.counts(query), most, by_count=files_mode, with_binaries=files_mode)
         told = watch.notes(engine.unreadable, engine.timed_out)
+        if found.files:
+            told.insert(0, totals(found.matches, found.files))
+        if found.binaries:
+            several = counted(found.binaries, "binary file matches", "binary files match")
+            told.append(f"[{several}; mode files lists them]")
         listing = Listing(call.cap_bytes)
+        listing.keep_free("\n".join(told))
+        left = ""
         if not found.files:
-            searched = _searched(engine)
+            listed, searched = _searched(engine)
             where = f" in {names.shown(b'')} ({counted(searched, 'file')} searched)"
             listing.add_quoting("no matches for ", pattern, where)
             told += _nearby(engine, pattern, fixed=fixed, ignore_case=ignore_case, with_binaries=files_mode)
-            if glob and not searched:
+            if glob and not listed:
                 listing.add_quoting("no file there matches the glob ", glob, "")
-            left = ""
         elif mode == "symbols":
             left = _show_symbols(listing, names, call, engine, query, found, min(limit or GROUPS_MOST, GROUPS_MOST))
         elif files_mode:
@@ -78,10 +84,8 @@ def code_search(
         else:
             engine.deadline = max(engine.deadline, time.monotonic() + SHOW_SECONDS)
             left = _Content(listing, names, most, context).show(engine, query, found)
-    if found.files:
-        told.insert(0, totals(found.matches, found.files) + left)
-    if found.binaries:
-        told.append(f"[{counted(found.binaries, 'binary file matches', 'binary files match')}; mode files lists them]")
+    if left:
+        told[0] += left
     meta = {
         "matches": found.matches,
         "files": found.files,
@@ -125,16 +129,14 @@ def _by_path(hits: Hits) -> bytes:
 
 def _show_files(listing: Listing, names: Names, found: _Found) -> str:
     """Add a line for each file; what to say of those left out."""
-    shown = 0
     for hits in found.first:
         count = "binary file matches" if hits.part == NONE else str(hits.count)
-        if not listing.add(f"{names.shown(hits.path)}: {count}"):
+        if not listing.add(f"{names.shown(hits.path)}: {count}", shows=1):
             break
-        shown += 1
-    if shown == found.files:
+    if listing.shown == found.files:
         return ""
     listing.left_out()
-    return f" ({counted(found.files - shown, 'file')} left out)"
+    return f" ({counted(found.files - listing.shown, 'file')} left out)"
 
 
 def _show_symbols(
@@ -154,14 +156,14 @@ def _show_symbols(
     below = {group.path: os.path.relpath(os.fsencode(group.path), start or b".") for group in first}
     below = {path: b"" if name == b"." else name for path, name in below.items()}
     texts = _texts(engine, query, first, below)
-    shown = 0
+    told = f", in {counted(len(groups), 'place')}"
+    listing.keep_free(told)
     for group in first:
         numbers = group.numbers[:LINES_OF_A_GROUP_MOST]
         lines = [(f"  {number}: ", *texts.get((group.path, number), ("", []))) for number in numbers]
         fits = listing.add(group.heading(names.shown(below[group.path])))
         for line in lines:
-            fits = fits and listing.add(*line)
-            shown += fits
+            fits = fits and listing.add(*line, shows=1)
         if not fits:
             break
         more = len(group.numbers) - len(numbers)
@@ -169,11 +171,10 @@ def _show_symbols(
             listing.left_out_here(f"  … {more} more in it")
     else:
         fits = True
-    every = sum(len(group.numbers) for group in groups)
-    left = (every if query.multiline else found.matches) - shown
-    if not fits or len(groups) > most or (left and not listing.truncated):
+    every = sum(len(group.numbers) for group in groups) if query.multiline else found.matches
+    if not fits or len(groups) > most or (every > listing.shown and not listing.truncated):
         listing.left_out()
-    told = f", in {counted(len(groups), 'place')}"
+    left = every - listing.shown
     return f"{told} ({counted(left, 'match', 'matches')} left out)" if left > 0 else told
 
 
@@ -200,7 +201,6 @@ class _Content:
         self._names = names
         self._room = most
         self._context = context
-        self._shown = 0  # matches so far
         self._files = 0
         self._begin(None)
 
@@ -215,9 +215,10 @@ class _Content:
             if full:
                 break
         self._finish()
-        left = found.matches - self._shown
-        if full or (left and not self._listing.truncated) or self._files < found.files:
+        unseen = found.matches > self._listing.shown and not self._listing.truncated
+        if full or unseen or self._files < found.files:
             self._listing.left_out()
+        left = found.matches - self._listing.shown
         if left:
             return f" ({counted(left, 'match', 'matches')} left out)"
         return " (the last lines left out)" if full else ""
@@ -243,11 +244,10 @@ class _Content:
         if not self._within:
             self._until = 0
             return True
-        if self._room <= len(self._ahead):
-            return False
+        while self._ahead and not self._fit([*self._ahead, line]):  # the match comes first
+            del self._ahead[0]
         for held in self._ahead:
-            if not self._add(held):
-                return False
+            self._add(held)
         self._ahead.clear()
         if not self._add(line):
             return False
@@ -260,29 +260,35 @@ class _Content:
             return False
         if self._context and self._last and line.number > self._last + 1 and not self._listing.add("--"):
             return False
-        mark = "-" if line.context else ":"
-        text, cuts = clipped(line.text, line.at)
-        if not self._listing.add(f"{self._names.shown(line.hits.path)}{mark}{line.number}{mark} ", text, cuts):
+        if not self._listing.add(*self._shown(line), shows=line.begins):
             return False
         self._room -= 1
         self._last = line.number
         return True
 
+    def _fit(self, lines: list[Line]) -> bool:
+        """Whether there is room for all of these, be they set apart."""
+        size = sum(line_bytes(*self._shown(line)[:2]) for line in lines) + line_bytes("--")
+        return len(lines) <= self._room and size <= self._listing.room
+
+    def _shown(self, line: Line) -> tuple[str, str, list[int]]:
+        mark = "-" if line.context else ":"
+        return f"{self._names.shown(line.hits.path)}{mark}{line.number}{mark} ", *clipped(line.text, line.at)
+
     def _finish(self) -> None:
         """Say how many matches of the file are not listed."""
         if self._hits is None:
             return
-        self._shown += self._matches
         more = self._hits.count - self._matches
         if more > 0 and self._matches:
             self._listing.left_out_here(f"… {more} more in this file")
 
 
-def _searched(engine: Ripgrep) -> int:
-    """How many files the last search, of counts, could read."""
+def _searched(engine: Ripgrep) -> tuple[int, int]:
+    """How many files the last search, of counts, was to read, and how many it could."""
     unreadable = engine.unreadable
     listed = sum(1 for _ in engine.files())
-    return max(0, listed - (unreadable - engine.unreadable))  # a folder that can't be read counts both times
+    return listed, max(0, listed - (unreadable - engine.unreadable))  # a folder that can't be read counts both times
 
 
 def _nearby(engine: Ripgrep, pattern: str, *, fixed: bool, ignore_case: bool, with_binaries: bool) -> list[str]:
