@@ -201,7 +201,7 @@ def test_sets_maps_and_returned_objects_keep_what_they_are_made_of(repository: R
         {
             "a.ts": "class X { m() {} }\n"
             "export function s() { const s = new Set([new X()]); s.forEach(x => x.m()) }\n"
-            "export function t() { const m = new Map([['a', new X()]]); m.get('a')!.m() }\n"
+            "export function t() { const m = new Map([[function () {}, new X()]]); m.get(f)!.m() }\n"
             "export const u = (x: X) => ({ n() { x.m() } })\n"
             "export function v() { u(new X()).n() }\n"
         }

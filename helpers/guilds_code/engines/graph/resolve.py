@@ -897,7 +897,8 @@ def has_parameter(value: Any) -> bool:
     """Whether a value mentions a type parameter."""
     if not isinstance(value, tuple) or not value:
         return False
-    return value[0] == "par" or (value[0] not in ("fn", "cls") and any(has_parameter(part) for part in value[1:]))
+    parts = value if isinstance(value[0], tuple) else value[1:]  # several values, or one
+    return value[0] == "par" or (value[0] not in ("fn", "cls") and any(has_parameter(part) for part in parts))
 
 
 def with_receiver(value: Value, receiver: Value) -> Value:

@@ -1,17 +1,18 @@
 """Go: facts of a file, and what its names, selectors and imports mean.
 
 Follows the Go specification: a package is a folder's files, methods belong to a type anywhere in its package,
-embedding promotes, interfaces are satisfied by structure. Type arguments of functions are not inferred.
+embedding promotes, interfaces are satisfied by structure, a call's arguments tell a function's type arguments.
 """
 
 from __future__ import annotations
 
 from guilds_code.engines.graph.facts import FLAGS, HOME, KIND, NAME, SCOPE, TYPE
 from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, parser
-from guilds_code.engines.graph.resolve import CLASSES, EXTERNAL, UNKNOWN, Resolver, plain
+from guilds_code.engines.graph.resolve import CLASSES, EXTERNAL, UNKNOWN, Resolver, has_parameter, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from sqlite3 import Connection
     from typing import Any
 
@@ -46,6 +47,8 @@ _OTHER_SYSTEMS = ("_windows", "_darwin", "_freebsd", "_openbsd", "_netbsd", "_pl
 """Name endings of files that a build on Linux leaves out; they give way when others define the same name."""
 
 _BUILD_TAGS = frozenset(("linux", "unix", "amd64", "gc", "cgo"))
+ARGUMENTS_MAX = 8
+"""Arguments of a call that are looked at for the type arguments of what is called."""
 _NOT_BUILT = "//go:build"
 """Among a file's exports: the mark of one that a plain build on Linux leaves out."""
 
@@ -68,6 +71,8 @@ class _Go(Walk):
         super().__init__(source)
         self.waiting: list[Node] = []
         """Functions are walked last, so that a method finds its type wherever the file has it."""
+        self.around = 0
+        """The scope of the function that is walked; types without a name are looked up from there."""
 
     def top(self, node: Node) -> None:
         kind = node.type
@@ -164,8 +169,6 @@ class _Go(Walk):
                 self.facts.bases.setdefault(owner, []).append((kind, "inherits", scope))
                 self.facts.fields.setdefault(owner, {})[head[-1]] = [(("t", kind), scope)]
                 self.refer(scope, field.start_point[0] + 1, ("ty", head), "inherits")
-            if written.type == "struct_type":
-                continue
             if names or kind is None or kind[0] == "G":
                 self.visit_type(written, scope)
 
@@ -231,7 +234,7 @@ class _Go(Walk):
             flags=(f"of {owner}",) if owner and parent < 0 else (), opens="f", parent=parent, shape=self.shape(node),
         )  # fmt: skip
         self.bind(0, f"{owner}.{name}" if owner else name, ("d", number))
-        inner = self.facts.defs[number][SCOPE]
+        self.around = inner = self.facts.defs[number][SCOPE]
         self.current = number
         self.type_parameters(node, inner, number)
         if receiver is not None:
@@ -239,7 +242,7 @@ class _Go(Walk):
         self.parameters(node, inner)
         if body is not None:
             self.statements(body, inner)
-        self.current = -1
+        self.current, self.around = -1, 0
 
     def receiver(self, node: Node, scope: int, parent: int) -> None:
         declaration = node.named_children[0]
@@ -265,10 +268,10 @@ class _Go(Walk):
             for child in listed.named_children:
                 written = child.child_by_field_name("type")
                 kind = self.kind(written) if written is not None else None
-                if child.type == "variadic_parameter_declaration" and kind is not None:
-                    kind = ("S", kind)
+                many = child.type == "variadic_parameter_declaration" and kind is not None
                 for named in child.children_by_field_name("name"):
-                    self.bind(scope, self.text(named), ("p", kind, None, position))
+                    binding: Binding = ("p", kind, None, position)
+                    self.bind(scope, self.text(named), ("p", ("S", kind), None, position, "...") if many else binding)
                     position += 1
                 if written is not None:
                     self.visit_type(written, scope)
@@ -521,7 +524,7 @@ class _Go(Walk):
             written = node.child_by_field_name("type")
             declared = self.kind(written) if written is not None else None
             if declared is not None and declared[0] == "G":
-                return ("c", declared[1])
+                return self.generic_call(declared[1], [node.child_by_field_name("operand")], declared[2], depth)
             return ("t", declared) if declared else None
         if kind == "unary_expression":
             inner = self.expression(node.child_by_field_name("operand"), depth + 1)
@@ -548,10 +551,20 @@ class _Go(Walk):
                 return ("t", kind) if kind else None
             if name == "append":
                 return self.expression(given[0], depth + 1)
+        listed = node.child_by_field_name("type_arguments")
+        written = listed.named_children if listed is not None else []
         if function is not None and function.type == "index_expression" and function.named_child_count:
-            function = function.named_children[0]  # a generic function with its type arguments
+            function, *written = function.named_children  # a generic function with its type argument
         callee = self.expression(function, depth + 1)
-        return ("c", callee) if callee else None
+        return self.generic_call(callee, given, tuple(self.kind(part) for part in written), depth) if callee else None
+
+    def generic_call(
+        self, callee: Expression, given: Sequence[Node | None], kinds: tuple[Any, ...], depth: int
+    ) -> Expression:
+        """A call with what can tell the callee's type arguments: what it is given, and those that are written."""
+        told = [self.expression(node, depth + 4) for node in given]
+        silent = all(one is None or one == ("ext",) for one in told)
+        return ("c", callee) if silent and not kinds else ("c", callee, ("args", *told), kinds)
 
     def kind(self, node: Node, depth: int = 0) -> Any:
         """The written type."""
@@ -585,7 +598,21 @@ class _Go(Walk):
             return ("G", base, tuple(self.kind(a, depth + 1) for a in given)) if base else None
         if kind == "function_type":
             return ("F", self.results(node.child_by_field_name("result")))
-        return None
+        return self.structure(node, depth) if kind == "struct_type" else None
+
+    def structure(self, node: Node, depth: int) -> Any:
+        """A struct without a name, as a scope of its fields."""
+        scope = self.open_scope(self.around, self.current, "c")
+        for field in _descend(node, "field_declaration", 1):
+            written = field.child_by_field_name("type")
+            kind = self.kind(written, depth + 1) if written is not None else None
+            names = field.children_by_field_name("name")
+            for named in names:
+                self.bind(scope, self.text(named), ("t", kind))
+            if not names and kind is not None:
+                self.bind(scope, (kind[1] if kind[0] == "G" else kind)[-1], ("t", kind))
+                self.bind(scope, "...", ("t", kind))
+        return ("O", scope)
 
     def results(self, node: Node | None) -> Any:
         """The type, or types, that a function gives."""
@@ -811,6 +838,53 @@ class Semantics(Resolver):
             return self.type_name(path, scope, kind[1]) if kind[0] == "n" else self.type_member(path, scope, kind)
         return super()._evaluate(path, scope, expression)
 
+    def inferred(
+        self, path: str, scope: int, function: Value | None, made: Value | None, expression: Expression
+    ) -> Value | None:
+        """What a call gives, with what its type arguments and all that it is given tell."""
+        given, kinds = expression[2][1:], expression[3]
+        if function is None or function[0] not in ("fn", "cls"):
+            return made
+        written = tuple(self.instance(path, scope, kind) or UNKNOWN for kind in kinds)
+        if function[0] == "cls":
+            return self.instantiated(function, written) if written else made
+        if not has_parameter(made):
+            return made
+        where, inner = function[1], self.facts(function[1]).defs[function[2]][SCOPE]
+        bound = [b[0] for b in self.facts(where).names[inner].values() if b[0][0] == "p" and b[0][1] is not None]
+        values = [plain(self.evaluate(path, scope, one)) for one in given]
+        if len(values) == 1 and values[0] is not None and values[0][0] == "tup":
+            values = list(values[0][1])
+
+        def argument(parameter: Value) -> Value:
+            if parameter[1:3] == function[1:3] and parameter[3] < len(written):
+                return written[parameter[3]]
+            found = [
+                self.told(where, inner, kind[1] if many else kind, value, parameter)
+                for _, kind, _, position, *many in bound
+                for value in (values[position:] if many else values[position : position + 1])
+            ]
+            return self.join(found[:ARGUMENTS_MAX]) or parameter
+
+        return self.replaced(made, argument)
+
+    def told(self, path: str, scope: int, kind: Any, value: Value | None, parameter: Value) -> Value | None:
+        if kind is not None and kind[0] == "M" and value is not None and value[0] in ("map", "inst"):
+            held = self.underlying(value)
+            pairs = zip(kind[1:], held[1:], strict=True) if held[0] == "map" else ()
+            return next(filter(None, (self.told(path, scope, k, v, parameter) for k, v in pairs)), None)
+        return super().told(path, scope, kind, value, parameter)
+
+    def _instance(self, path: str, scope: int, kind: Any, depth: int) -> Value | None:
+        return ("scope", path, kind[1]) if kind[0] == "O" else super()._instance(path, scope, kind, depth)
+
+    def member(self, owner: Value | None, name: str) -> Value | None:
+        value = super().member(owner, name)
+        if value is None and owner is not None and owner[0] == "scope":  # promoted
+            embedded = self.facts(owner[1]).names[owner[2]].get("...", ())
+            return self.join(self.member(self.instance(owner[1], owner[2], b[1]), name) for b in embedded)
+        return value
+
     def instantiated(self, owner: Value | None, arguments: tuple[Value, ...]) -> Value | None:
         if owner is not None and owner[0] == "cls":
             definition = self.facts(owner[1]).defs[owner[2]]
@@ -884,7 +958,8 @@ def structural(connection: Connection) -> set[int]:
     for number, kind, qualified, name, shape, path in rows:
         folder = path.rpartition("/")[0]
         if kind == "method":
-            methods.setdefault((folder, qualified.rpartition(".")[0]), {})[name] = (number, shape)
+            key = name if name[:1].isupper() else f"{folder}/{name}"  # other packages can't have one of that name
+            methods.setdefault((folder, qualified.rpartition(".")[0]), {})[key] = (number, shape)
         else:
             types[number] = (kind, folder, qualified, shape)  # the name of a type inside a function has that before it
     embedded: dict[int, list[int]] = {}
@@ -915,7 +990,8 @@ def structural(connection: Connection) -> set[int]:
         for implementer in fitting:
             edges[implementer, number] = None
             for name, (abstract, _) in wanted.items():
-                edges[sets[implementer][name][0], abstract] = None
+                if sets[implementer][name][0] != abstract:  # embedded
+                    edges[sets[implementer][name][0], abstract] = None
     connection.execute(
         "delete from edge where relation = 3 and source in (select s.id from symbol s join file f on f.id = s.file"
         " where f.language = 'go')"

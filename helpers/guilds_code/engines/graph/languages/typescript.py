@@ -1051,7 +1051,7 @@ class _TypeScript(Walk):
         pair = given.named_children[0] if given is not None and given.named_child_count else None
         if pair is None or pair.type != "array" or pair.named_child_count != 2:
             return self.expression(given, -1, depth + 1)
-        return ("map", *(self.expression(part, -1, depth + 2) or ("?",) for part in pair.named_children))
+        return ("map", *(self.expression(part, -1, depth + 2) for part in pair.named_children))
 
     def cast(self, node: Node, kind: str, scope: int, depth: int) -> Expression | None:
         parts = node.named_children
