@@ -110,8 +110,9 @@ class Facts:
         names: list[str] = []
         for definition in self.defs:
             parent, flags = definition[PARENT], definition[FLAGS]
-            around = names[parent] if parent >= 0 else flags[0][3:] if flags and flags[0][:3] == "of " else ""
-            names.append(f"{around}.{definition[NAME]}" if around else definition[NAME])
+            around = names[parent] if parent >= 0 else ""
+            owner = flags[0][3:] if flags and flags[0][:3] == "of " else ""  # of another file, or another place of this
+            names.append(".".join(filter(None, (around, owner, definition[NAME]))))
         return names
 
     def interface(self) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 
-from guilds_code.engines.graph.facts import FLAGS, KIND, PARENT, SCOPE
+from guilds_code.engines.graph.facts import END, FLAGS, KIND, PARENT, SCOPE
 from guilds_code.engines.graph.languages import language_of
 from guilds_code.engines.graph.languages.walk import DEPTH_MAX, Walk, parser
 from guilds_code.engines.graph.resolve import CLASSES, EXTERNAL, UNKNOWN, Resolver, plain
@@ -82,7 +82,8 @@ TABLES = {
         members={"field_expression": ("argument", "field"), "qualified_identifier": ("scope", "name")},
         names=("identifier", "field_identifier", "type_identifier", "namespace_identifier"), new=("new_expression",),
         this=("this",), bases=("base_class_clause",), imports=("preproc_include",),
-        typed=("parameter_declaration", "field_declaration", "declaration", "optional_parameter_declaration"),
+        typed=("parameter_declaration", "field_declaration", "declaration", "optional_parameter_declaration",
+               "for_range_loop"),
     ),
     "csharp": Table(
         "c_sharp",
@@ -94,7 +95,9 @@ TABLES = {
         calls={"invocation_expression": "function"},
         members={"member_access_expression": ("expression", "name"), "qualified_name": ("qualifier", "name")},
         new=("object_creation_expression",), this=("this", "this_expression"), above=("base", "base_expression"),
-        bases=("base_list",), typed=("parameter", "variable_declaration"), imports=("using_directive",),
+        bases=("base_list",), imports=("using_directive",),
+        typed=("parameter", "variable_declaration", "catch_declaration", "declaration_pattern",
+               "declaration_expression"),
         package=("namespace_declaration", "file_scoped_namespace_declaration"),
     ),
     "php": Table(
@@ -163,7 +166,9 @@ TABLES = {
         "dart",
         definitions={"class_definition": "class", "mixin_declaration": "class", "enum_declaration": "enum",
                      "extension_declaration": "class", "function_signature": "function", "getter_signature": "method",
-                     "setter_signature": "method", "constructor_signature": "method", "type_alias": "type"},
+                     "setter_signature": "method", "constructor_signature": "method", "type_alias": "type",
+                     "factory_constructor_signature": "method", "redirecting_factory_constructor_signature": "method",
+                     "constant_constructor_signature": "method"},
         calls={}, members={}, names=("identifier", "type_identifier"), this=("this",), above=("super",),
         bases=("superclass", "interfaces", "mixins"), typed=("formal_parameter", "declaration"),
         assigned=("initialized_variable_definition",), imports=("library_import", "part_directive", "library_export"),
@@ -181,6 +186,35 @@ TABLES = {
 }  # fmt: skip
 _ZIG_TYPES = {"struct_declaration": "struct", "enum_declaration": "enum", "union_declaration": "union",
               "opaque_declaration": "type"}  # fmt: skip
+_LOCALS = {
+    "lua": {"parameters": ("name",), "for_generic_clause": ("",), "for_numeric_clause": ("name",)},
+    "kotlin": {"variable_declaration": ("",), "catch_block": ("",)},
+    "cpp": {"structured_binding_declarator": ("*",)},
+    "csharp": {"foreach_statement": ("left",), "lambda_expression": ("parameters",), "tuple_pattern": ("name",),
+               "var_pattern": ("name",)},
+    "swift": {**dict.fromkeys(("pattern", "if_statement", "guard_statement", "while_statement"), ("bound_identifier",)),
+              "lambda_parameter": ("name",), "property_declaration": ("name",)},
+    "scala": {"enumerator": ("",), "lambda_expression": ("parameters",), "case_clause": ("pattern",),
+              "val_definition": ("pattern",)},
+    "dart": {"for_loop_parts": ("name",), "catch_parameters": ("*",), "variable_pattern": ("*",)},
+    "zig": {"payload": ("*",)},
+    "ruby": {"for": ("pattern",), "exception_variable": ("*",), "left_assignment_list": ("*",)},
+}  # fmt: skip
+"""Language → node → the fields in which names are bound to something unknown; "" is the first child, "*" every one."""
+_BLOCKS = {
+    "lua": ("function_definition", "for_statement"),
+    "kotlin": ("lambda_literal", "anonymous_function", "for_statement", "catch_block"),
+    "cpp": ("lambda_expression", "for_range_loop", "for_statement", "catch_clause"),
+    "csharp": ("lambda_expression", "anonymous_method_expression", "foreach_statement", "for_statement",
+               "catch_clause"),
+    "swift": ("lambda_literal", "for_statement", "catch_block"),
+    "scala": ("lambda_expression", "for_expression", "case_clause"),
+    "dart": ("function_expression", "for_statement"),
+    "zig": ("for_statement", "if_statement", "while_statement"),
+    "ruby": ("block", "do_block", "lambda"),
+}  # fmt: skip
+"""Language → nodes inside a function that open a scope for what they bind."""
+_BINDING = frozenset(("identifier", "simple_identifier", "implicit_parameter"))
 _SELF_NAMES = frozenset(("$this", "self", "static", "this", "Self", "@This()"))
 _LITERALS = ("string", "integer", "float", "number", "number_literal", "string_literal", "integer_literal",
              "boolean_literal", "true", "false", "nil", "null", "null_literal")  # fmt: skip
@@ -190,8 +224,29 @@ def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
     """The facts of one file."""
     table = TABLES[language]
     walk = _Broad(source, language, table)
-    walk.visit(parser(f"tree_sitter_{table.grammar}", table.function).parse(source).root_node, 0)
+    parse = parser(f"tree_sitter_{table.grammar}", table.function).parse
+    root = parse(source).root_node
+    if language == "kotlin" and root.has_error:
+        other = parse(_plainer(source)).root_node
+        root = other if _lost_bytes(other) < _lost_bytes(root) else root
+    walk.visit(root, 0)
     return walk.facts
+
+
+def _plainer(source: bytes) -> bytes:
+    """Kotlin of the same length without what its grammar can't read: `fun` before `interface`, and a member that ends
+    on the line of the class's brace."""
+    import re
+
+    source = re.sub(rb"\bfun(?=[ \t]+interface\b)", b"   ", source)
+    return re.sub(rb"(?<=[^\s{(;])[ \t]\}", b";}", source)
+
+
+def _lost_bytes(node: Node) -> int:
+    """How much of a tree is inside errors."""
+    if node.type == "ERROR" or node.is_missing:
+        return 1 + node.end_byte - node.start_byte
+    return sum(_lost_bytes(child) for child in node.children if child.has_error or child.is_missing)
 
 
 class _Broad(Walk):
@@ -199,6 +254,10 @@ class _Broad(Walk):
         super().__init__(source)
         self.language = language
         self.table = table
+        self.blocks = frozenset(_BLOCKS.get(language, ()))
+        self.locals = _LOCALS.get(language, {})
+        self.body = -1
+        """Dart: the function's body, beside its signature, that is walked as a part of it."""
 
     def visit(self, node: Node, scope: int) -> None:
         """Walk a node."""
@@ -209,6 +268,11 @@ class _Broad(Walk):
         special = _SPECIAL.get((self.language, kind))
         if special is not None and special(self, node, scope):
             return
+        prototype = kind == "parameter_list" and self.language == "cpp" and self.facts.scopes[scope][2] in "cm"
+        if prototype or kind in self.blocks:
+            scope = self.open_scope(scope, self.owner(scope), "l")
+        if kind in self.locals:
+            self.bind_locals(node, scope)
         if kind in table.definitions:
             self.definition(node, table.definitions[kind], scope)
             return
@@ -235,6 +299,14 @@ class _Broad(Walk):
         for child in node.named_children:
             self.visit(child, scope)
 
+    def bind_locals(self, node: Node, scope: int) -> None:
+        """Bind the names that a parameter list, a loop, a pattern or the like brings, so that they hide others."""
+        for field in self.locals[node.type]:
+            held = node.named_children if field in ("", "*") else node.children_by_field_name(field)
+            for name in [leaf for part in (held[:1] if field == "" else held) for leaf in _leaves(part, _BINDING)]:
+                if self.language != "scala" or self.text(name)[:1].islower():  # else a constant in a pattern
+                    self.hold(scope, self.text(name), ("?",))
+
     # definitions
 
     def definition(self, node: Node, kind: str, scope: int) -> None:
@@ -243,6 +315,8 @@ class _Broad(Walk):
             named = next((c for c in node.named_children if c.type in self.table.names), None)
         if named is None and kind == "object":
             named = node.children[0]
+        if node.type.endswith("constructor_signature"):  # `K.of` is of
+            named = next((c for c in reversed(node.children) if c.type == "identifier"), named)
         if named is None:
             for child in node.named_children:
                 self.visit(child, scope)
@@ -250,7 +324,7 @@ class _Broad(Walk):
         name, owner = self.text(named), ""
         for separator in ("::", ".", ":"):
             if kind in ("function", "method") and separator in name:
-                owner, _, name = name.rpartition(separator)
+                owner, name = (part.strip() for part in name.rsplit(separator, 1))
                 owner = owner.rpartition(separator)[2].partition("<")[0]
                 break
         body = node.child_by_field_name("body") or next(
@@ -258,15 +332,18 @@ class _Broad(Walk):
         )
         if self.language == "cpp" and kind in ("class", "struct", "enum", "union") and body is None:
             return  # a mention of a type, no definition
+        after = [c for c in node.children if c.start_byte >= named.end_byte]
+        body = next((c for c in after if c == body or c.type == "end" or c.type in self.table.comments), body)
         holder = kind in CLASSES or kind == "namespace"
         in_class = self.facts.scopes[scope][2] == "c"
         if kind == "function" and in_class:
             kind = "method"
         kind = self.exact_kind(node, kind)
         parent = self.class_named(owner) if owner else None
+        outer = self.outer(node)
         number = self.define(
             kind, name, node, scope, named=named, signature=self.signature(node, body).rstrip(" {=:;"),
-            doc=self.comment_before(node, self.table.comments.__contains__), returns=self.returned(node),
+            doc=self.comment_before(outer, self.table.comments.__contains__), returns=self.returned(node),
             flags=(f"of {owner}",) if owner and parent is None else self.flags(node),
             opens="c" if holder and kind != "type" else "f" if kind != "macro" else "", parent=parent,
         )  # fmt: skip
@@ -282,7 +359,23 @@ class _Broad(Walk):
                 self.bases(child, number, inner)
             elif child.id != named.id and inner >= 0:
                 self.visit(child, inner)
+        held = outer.next_named_sibling if self.language == "dart" else None
+        if held is not None and held.type == "function_body":
+            self.facts.defs[number] = (*self.facts.defs[number][:END], held.end_point[0] + 1,
+                                       *self.facts.defs[number][END + 1 :])  # fmt: skip
+            self.body = held.id
+            self.visit(held, inner)
+            self.body = -1
         self.current = around
+
+    def outer(self, node: Node) -> Node:
+        """What stands beside a definition's comment, and in Dart beside its body."""
+        around = node.parent
+        if around is None:
+            return node
+        signature = self.language == "dart" and around.type in ("method_signature", "declaration")
+        first = self.language == "ruby" and around.type == "body_statement" and node.prev_sibling is None
+        return around if signature or first else node
 
     def declared(self, node: Node) -> Node | None:
         """The name inside a C-like declarator."""
@@ -316,6 +409,8 @@ class _Broad(Walk):
         return None
 
     def returned(self, node: Node) -> Any:
+        if node.type.endswith("constructor_signature"):
+            return ("self",)
         for field in ("return_type", "returns", "type"):
             written = node.child_by_field_name(field)
             if written is not None:
@@ -338,7 +433,8 @@ class _Broad(Walk):
         parts = [c for c in node.named_children if c.type not in ("modifier", "attribute_list", "visibility_modifier")]
         if written is None and len(parts) > 1:  # Kotlin, Dart: by place
             written = parts[0] if self.language == "dart" else parts[1]
-            named = named or (parts[-1] if self.language == "dart" else parts[0])
+            plainly = next((c for c in reversed(parts) if c.type == "identifier"), parts[-1])
+            named = named or (plainly if self.language == "dart" else parts[0])
         kind = self.kind(written) if written is not None else None
         if self.language == "swift" and kind is None:
             kind = next((self.kind(c) for c in node.named_children if c.type == "user_type"), None)
@@ -354,7 +450,7 @@ class _Broad(Walk):
                 if made is not None and (kind is None or kind[1] in ("var", "auto")):
                     kind = ("Q", made)
         if self.language == "dart":
-            values = [c for n in values for c in (_leaves(n, "identifier") if n.type != "identifier" else [n])]
+            values = [c for n in values for c in (_leaves(n, _BINDING) if n.type != "identifier" else [n])]
         if self.language == "cpp" and node.type in ("field_declaration", "declaration"):
             self.prototype(node, scope)
         for name in values:
@@ -443,6 +539,11 @@ class _Broad(Walk):
             )
             if not self.table.class_scopes:
                 return
+        at = scope  # an assignment in a block is to the function's variable where it has one
+        while self.facts.scopes[at][2] == "l" and name not in self.facts.names[at]:
+            at = self.facts.scopes[at][0]
+        if name in self.facts.names[at] and self.facts.scopes[at][2] in "fl":
+            scope = at
         bound = self.facts.names[scope].setdefault(name, [])
         if len(bound) < 4 and not any(b[0] == "d" for b in bound):
             bound.append(binding)
@@ -782,7 +883,13 @@ def _bash_command(walk: _Broad, node: Node, scope: int) -> bool:
     return True
 
 
+def _dart_body(walk: _Broad, node: Node, scope: int) -> bool:  # noqa: ARG001
+    """A body is walked with its signature."""
+    return node.id != walk.body
+
+
 _SPECIAL: dict[tuple[str, str], Any] = {
+    ("dart", "function_body"): _dart_body,
     ("elixir", "call"): _elixir,
     ("ruby", "call"): _ruby_call,
     ("ruby", "identifier"): _ruby_name,
@@ -792,10 +899,10 @@ _SPECIAL: dict[tuple[str, str], Any] = {
 }
 
 
-def _leaves(node: Node, kind: str) -> list[Node]:
-    if node.type == kind:
+def _leaves(node: Node, kinds: frozenset[str]) -> list[Node]:
+    if node.type in kinds:
         return [node]
-    return [found for child in node.named_children for found in _leaves(child, kind)]
+    return [found for child in node.named_children for found in _leaves(child, kinds)]
 
 
 class Semantics(Resolver):

@@ -162,9 +162,15 @@ def one_line(source: bytes) -> str:
 
 
 def plain_comment(comment: str) -> str:
-    """A comment's words without slashes, stars and hashes; directives and rulers count as nothing."""
+    """A comment's words without slashes, stars, hashes and C#'s tags; directives and rulers count as nothing."""
     kept = []
+    if "<summary>" in comment:
+        import re
+
+        comment = re.sub(r" {2,}", " ", re.sub(r'</?[a-z]+(?: [a-z]+="([^"]*)")?[ /]*>', r" \1 ", comment))
     for line in comment.split("\n"):
+        if line.startswith("#!"):
+            continue
         words = line.strip().strip("/*#;-!<> \t=").strip()
         if words and not words.startswith(("@", "go:", "eslint", "prettier", "noqa", "type:", "nolint")):
             kept.append(words)
