@@ -33,6 +33,20 @@ def test_java_overloads_of_one_arity_are_told_apart_by_the_types_of_arguments(re
     assert ("A.java", "A.A.t", "calls", "A.java", "A.A.m", "name_only", (13, 15)) in repository.edges()
 
 
+def test_java_a_class_with_nothing_foreign_above_it_is_no_foreign_type(repository: Repository) -> None:
+    repository.put(
+        {
+            "A.java": (
+                "import java.util.Collection;\nclass U {}\nclass F extends Foreign {}\nclass R<T> {\n"
+                "  void save(T t) {}\n  void save(Collection<T> ts) {}\n"
+                "  void t(R<U> r, U u, F f) {\n    r.save(u);\n    r.save(f);\n  }\n}\n"
+            )
+        }
+    )
+
+    assert lines_called(repository) == {("A.R.save:5", 8)}
+
+
 def test_java_an_overload_above_counts_unless_it_is_overridden(repository: Repository) -> None:
     repository.put(
         {

@@ -791,6 +791,8 @@ class Semantics(Resolver):
             return _NEVER if other in _FINAL or isinstance(other, tuple) else _UNKNOWN
         if given[0] == "cls" and wanted[0] == "cls":
             return _WIDENED if wanted[1:] in self.ancestors(given[1], given[2])[0] else _NEVER
+        if given[0] == "cls" and not self.ancestors(given[1], given[2])[1]:
+            return _NEVER  # nothing foreign stands above it
         return _NEVER if wanted[0] == "cls" else _UNKNOWN
 
     def parameters_of(self, path: str, number: int) -> tuple[Any, ...]:
