@@ -15,6 +15,15 @@ def lines_called(repository: Repository) -> set[tuple[str, int]]:
     }
 
 
+def as_a_fresh_build(repository: Repository, name: str) -> set[tuple[str, str]]:
+    """Each symbol that calls and the files of what it calls, once these are seen to be what a fresh build says."""
+    fresh = repository.home.parent / name
+    fresh.mkdir()
+    edges = repository.edges()
+    assert edges == repository.edges(fresh)
+    return {(edge[1], edge[3]) for edge in edges if edge[2] == "calls" and edge[5] == "resolved"}
+
+
 def test_java_overloads_of_one_arity_are_told_apart_by_the_types_of_arguments(repository: Repository) -> None:
     repository.put(
         {
@@ -301,3 +310,37 @@ def test_rust_an_associated_type_has_the_members_of_its_bound(repository: Reposi
     )
 
     assert ("lib.C.run", "lib.E.size") in repository.calls()
+
+
+def test_what_is_one_of_several_is_told_again_when_one_comes_or_goes(repository: Repository) -> None:
+    util = "package x;\npublic class Util { public static void go() {} }\n"
+    repository.put(
+        {
+            "a/src/main/java/x/Util.java": util,
+            "c/src/main/java/y/C.java": "package y;\nimport x.Util;\nclass C { void c() { Util.go(); } }\n",
+            "u.h": "int real(int);\n",
+            "u.c": '#include "u.h"\nint real(int x) { return x; }\n',
+            "main.c": '#include "u.h"\nint t(int x) { return real(x); }\n',
+            "l.h": "typedef struct loop loop_t;\nloop_t *mk(void);\n",
+            "l.c": '#include "l.h"\nstruct loop { int (*idle)(int); };\n',
+            "g.c": '#include "l.h"\nint g(void) { return mk()->idle(0); }\n',
+        }
+    )
+
+    before = as_a_fresh_build(repository, "1")
+    repository.put(
+        {
+            "b/src/main/java/x/Util.java": util,
+            "v.c": '#include "u.h"\nint real(int x) { return 0; }\n',
+            "m.c": '#include "l.h"\nstruct loop { int (*idle)(int); };\n',
+        }
+    )
+    between = as_a_fresh_build(repository, "2")
+    for path in ("b/src/main/java/x/Util.java", "v.c", "m.c"):
+        (repository.path / path).unlink()
+
+    assert before == {
+        ("C.C.c", "a/src/main/java/x/Util.java"), ("main.t", "u.c"), ("g.g", "l.h"), ("g.g", "l.c")
+    }  # fmt: skip
+    assert between == {("main.t", "u.h"), ("g.g", "l.h")}
+    assert as_a_fresh_build(repository, "3") == before

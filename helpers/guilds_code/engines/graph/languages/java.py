@@ -391,6 +391,7 @@ class _Java(Walk):
                 self.visit(part, scope)
 
     def callee(self, node: Node, depth: int = 0) -> Expression | None:
+        """What a call calls, by name and number of arguments; last comes what tells the types of these."""
         named, owner = node.child_by_field_name("name"), node.child_by_field_name("object")
         arguments = node.child_by_field_name("arguments")
         if named is None:
