@@ -421,13 +421,14 @@ class Browser:
 
     async def _settle_tabs(self) -> None:
         """Take in pages that came, drop tabs that went, and see that the current tab is one that is there."""
-        while self._pages_to_take:
-            page = self._pages_to_take.pop(0)
+        pages, self._pages_to_take = self._pages_to_take, []
+        for page in pages:
             if page.is_closed():
                 continue
             try:
                 tab = await Tab.of_page(page, self._context, self.port)
-            except (PlaywrightError, OSError):  # it closed again, or hangs; a call that needs it finds out
+            except (PlaywrightError, OSError):  # it closes, or hangs; a call that needs it finds out
+                self._pages_to_take.append(page)
                 continue
             self.tabs[tab.target_id] = tab
             self._coming.pop(tab.target_id, None)

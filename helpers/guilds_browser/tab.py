@@ -130,7 +130,6 @@ class Tab:
         async with asyncio.timeout(STEP_SECONDS):
             asked = await context.new_cdp_session(page)  # Playwright tells no target's id
             info = (await asked.send("Target.getTargetInfo"))["targetInfo"]
-            await asked.detach()
             session = await Session(port, info["targetId"]).open()
         tab = cls(page, context, session, port, info["targetId"])
         tab.opener = info.get("openerId")
@@ -432,7 +431,6 @@ class Tab:
                 async with asyncio.timeout(FRAME_SECONDS):
                     asked = await self._context.new_cdp_session(frame)
                     frame_id = (await asked.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
-                    await asked.detach()
                     session = await Session(self._port, frame_id).open()
             except (PlaywrightError, OSError):
                 continue
