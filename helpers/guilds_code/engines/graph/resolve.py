@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from guilds_code.engines.graph.facts import Binding, Expression, Facts
+    from guilds_code.engines.graph.facts import Binding, Definition, Expression, Facts
 
     Value = tuple[Any, ...]
     Target = tuple[str, int]
@@ -630,8 +630,8 @@ class Resolver:
         _, path, number, receiver = function
         facts = self.facts(path)
         definition = facts.defs[number]
-        scope = definition[SCOPE] if definition[SCOPE] >= 0 else definition[HOME]
         if definition[TYPE] is not None:
+            scope = self.signature_scope(definition)
             value = self.instance(path, scope, definition[TYPE])
             return self.concrete(value, receiver, path, scope)
         found = []
@@ -639,6 +639,10 @@ class Resolver:
             value = self.of_receiver(path, number, expression, receiver) if receiver is not None else None
             found.append(value if value is not None else plain(self.evaluate(path, inner, expression)))
         return self.join(found)
+
+    def signature_scope(self, definition: Definition) -> int:
+        """Where the types of a function's parameters and results are looked up."""
+        return int(definition[SCOPE] if definition[SCOPE] >= 0 else definition[HOME])
 
     def of_receiver(self, path: str, number: int, expression: Expression, receiver: Value) -> Value | None:
         """What a method returns as far as that is what it is called on."""

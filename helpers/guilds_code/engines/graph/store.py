@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from guilds_code.engines.graph.files import Tree
 
-VERSION = 10
+VERSION = 11
 """Of the tables and of what the extractors find; raise it with either, and stores are rebuilt."""
 FILE_NAME = "graph.sqlite"
 LOCK_NAME = "lock"

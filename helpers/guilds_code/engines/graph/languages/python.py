@@ -1,7 +1,7 @@
 """Python: facts of a module, and what its names, imports and attributes mean.
 
 Follows the language reference: 4.2 (naming and binding), 5 (the import system), 3.3 (special methods). Flow is
-followed only into `isinstance` tests, and to the last binding of a local name that no branch can have passed by.
+followed only through `isinstance` tests, and to the last binding of a local name that no branch can have passed by.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from guilds_code.engines.graph.facts import Binding, Expression, Facts
+    from guilds_code.engines.graph.facts import Binding, Definition, Expression, Facts
     from guilds_code.engines.graph.resolve import Value
 
 _UNWRAPPED = frozenset(
@@ -38,8 +38,21 @@ _BUILT_IN = frozenset(
      "isinstance", "issubclass", "callable", "hasattr", "any", "all", "dir")
 )  # fmt: skip
 """What these give is none of the repository's."""
+_CONTAINERS: dict[str, Value] = {
+    "dict": ("map", UNKNOWN, UNKNOWN),
+    **dict.fromkeys(("list", "set", "frozenset", "tuple"), ("seq", UNKNOWN)),
+}
+"""What a built-in container is, of whatever it holds."""
+_LEAVING = frozenset(("return_statement", "raise_statement", "continue_statement", "break_statement"))
+"""Statements after which nothing of their block runs."""
+_TESTS = frozenset(("isinstance", "issubclass"))
+_TYPE = frozenset(("type",))
+_EQUAL = ("is", "==")
+_UNEQUAL = ("is not", "!=")
 _LOCAL = frozenset(("p", "v", "?", "t", "tp"))
 """The forms of bindings whose names lead to no definition."""
+_WRITTEN = _UNWRAPPED | _SEQUENCES | _GENERATORS | _MAPS | {"tuple", "Tuple", "type", "Type", "Callable"}
+"""What is a type when something in brackets follows."""
 _METACLASS = "metaclass="
 """Where the scope around a class keeps it."""
 _TYPING = frozenset(("typing", "typing_extensions"))
@@ -87,8 +100,11 @@ class _Python(Walk):
         self.blocks: tuple[int, ...] = ()
         """The blocks around that may be passed by, by number."""
         self.blocks_seen = 0
-        self.again: dict[str, list[tuple[tuple[int, ...], int]]] = {}
-        """Local name of the function around → where it was bound again, and the how manyth binding that is."""
+        self.again: dict[str, list[tuple[tuple[int, ...], int, int]]] = {}
+        """Local name of the function around → where it was bound again, in which scope, and the how manyth binding
+        of that scope it is."""
+        self.chains: set[str] = set()
+        """What of the function around is tested for its class and is more than a name: `self.item`."""
 
     def visit(self, node: Node, scope: int) -> None:
         """Walk a statement or an expression."""
@@ -141,9 +157,10 @@ class _Python(Walk):
             self.parameters(parameters, scope, inner)
         if result is not None:
             self.visit_type(result, scope)
-        again, self.again = self.again, {}
+        flow = self.again, self.chains
+        self.again, self.chains = {}, set()
         self.visit(body, inner)
-        self.again = again
+        self.again, self.chains = flow
         self.current = around
 
     def class_(self, node: Node, scope: int, outer: Node | None = None, decorators: Any = ()) -> None:
@@ -229,7 +246,13 @@ class _Python(Walk):
     def header(self, node: Node, body: Node) -> str:
         """A definition up to its colon."""
         colon = next((child for child in reversed(node.children) if child.type == ":"), body)
-        return self.signature(node, colon).rstrip(": ")
+        text = self.signature(node, colon)
+        if "#" in text:
+            comments = [part for part in _descend(node, colon.start_byte) if part.type == "comment"]
+            ends = [node.start_byte, *(comment.end_byte for comment in comments)]
+            starts = [*(comment.start_byte for comment in comments), colon.start_byte]
+            text = " ".join(filter(None, map(self.one_line, ends, starts)))
+        return text.rstrip(": ")
 
     def docstring(self, body: Node) -> str:
         first = body.named_children[0] if body.named_child_count else None
@@ -298,13 +321,18 @@ class _Python(Walk):
         if left is None:
             return
         value = self.placed(scope, self.expression(right)) if right is not None else None
+        home = self.base(scope)
+        declared = self.annotation(annotation) if annotation is not None else None
+        explicit = declared is not None and declared[-1] == "TypeAlias"
+        if right is not None and self.facts.scopes[home][2] in "mc" and (kind := self.alias(right, explicit)):
+            value, declared = ("alias", kind), None
         binding: Binding = ("v", value) if value is not None else ("?",)
         if annotation is not None:
-            declared = self.annotation(annotation)
             self.visit_type(annotation, scope)
+            if explicit and right is not None:
+                self.visit_type(right, scope)
             if declared is not None and declared != ("n", "Any"):
                 binding = ("t", declared)
-        home = self.base(scope)
         around = self.current
         if scope == 0 and self.text(left) == "__all__":
             self.listed(right)
@@ -323,10 +351,31 @@ class _Python(Walk):
             self.visit(right, scope)
         self.target(left, scope, binding)
 
+    def alias(self, right: Node, explicit: bool) -> Any:
+        """The type that the right side of an assignment writes, if it is one by its form or said to be one."""
+        if right.type == "subscript":
+            head = self.text(right.named_children[0]).rpartition(".")[2]
+            explicit = explicit or head in _WRITTEN
+        elif right.type == "binary_operator":
+            explicit = explicit or right.children[1].type == "|"
+        return self.annotation(right) if explicit else None
+
+    def type_alias(self, node: Node, scope: int) -> None:
+        """`type Name = …`"""
+        left, right = node.child_by_field_id(_FIELD["left"]), node.child_by_field_id(_FIELD["right"])
+        if left is None or right is None:
+            return
+        home = self.base(scope)
+        name = next((self.text(part) for part in _descend(left) if part.type == "identifier"), "")
+        if self.facts.scopes[home][2] in "mc":
+            self.bind(home, name, ("d", self.define("variable", name, node, home, signature=self.line(node))))
+        self.bind(home, name, ("v", ("alias", self.annotation(right))))
+        self.visit_type(right, scope)
+
     def target(self, node: Node, scope: int, binding: Binding) -> None:
         kind = node.type
         if kind == "identifier":
-            self.bind_again(self.base(scope), self.text(node), binding)
+            self.bind_again(scope, self.base(scope), self.text(node), binding)
         elif kind in ("pattern_list", "tuple_pattern", "list_pattern", "tuple", "list", "expression_list"):
             for position, child in enumerate(node.named_children):
                 part: Binding = ("v", ("x", binding[1], position)) if binding[0] == "v" else ("?",)
@@ -338,35 +387,62 @@ class _Python(Walk):
             owner, attribute = node.child_by_field_id(_FIELD["object"]), node.child_by_field_id(_FIELD["attribute"])
             if owner is not None and attribute is not None and owner.type == "identifier":
                 self.field(scope, self.text(owner), self.text(attribute), binding)
+                if self.chains:
+                    self.end_narrowing(scope, f"{self.text(owner)}.{self.text(attribute)}", binding)
             self.reference(node, scope, "uses")
         else:
             self.visit_each(node.named_children, scope)
 
-    def bind_again(self, scope: int, name: str, binding: Binding) -> None:
-        """Bind a name; in a function what it held before may count no more from here on."""
+    def bind_again(self, scope: int, home: int, name: str, binding: Binding) -> None:
+        """Bind a name in the scope `home`; in a function what it held before may count no more from here on."""
+        if scope != home:
+            binding = (*binding, scope) if binding[0] == "v" else binding  # there its names mean what tests told
+            self.end_narrowing(scope, name, binding)
+        self.bind_after(home, name, binding)
+
+    def end_narrowing(self, scope: int, name: str, binding: Binding) -> None:
+        """What tests around told of a name, and of what hangs on it, holds no more from here on."""
+        while self.facts.scopes[scope][2] in "bn":
+            if self.facts.scopes[scope][2] == "n":
+                for known in list(self.facts.names[scope]):
+                    if known == name or known.startswith(name + "."):
+                        self.bind_after(scope, known, binding if known == name else ("?",))
+            scope = self.facts.scopes[scope][0]
+
+    def bind_after(self, scope: int, name: str, binding: Binding) -> None:
         self.bind(scope, name, binding)
         place = len(self.facts.names[scope][name]) - 1
-        if place and self.facts.scopes[scope][2] == "f":
-            self.again.setdefault(name, []).append((self.blocks, place))
+        if place and self.facts.scopes[scope][2] in "fn":
+            self.again.setdefault(name, []).append((self.blocks, scope, place))
 
     def placed(self, scope: int, expression: Expression | None) -> Expression | None:
-        """The expression with each local name's bindings from the last one that surely came before this place."""
-        if not self.again or not expression or expression[0] == "t":
+        """The expression with each local name's bindings from the last one that surely came before this place, and
+        with what a test told of a chain of names."""
+        if not (self.again or self.chains) or not expression or expression[0] == "t":
             return expression
         if expression[0] == "n":
             return self.placed_name(scope, expression)
+        if expression[0] == "a" and self.chains:
+            name = _dotted(expression)
+            if name in self.chains and self.facts.scopes[self.binder(scope, name)][2] == "n":
+                return self.placed_name(scope, ("n", name))
         return tuple(self.placed(scope, part) if isinstance(part, tuple) else part for part in expression)
 
     def placed_name(self, scope: int, expression: Expression) -> Expression:
-        name, scopes = expression[1], self.facts.scopes
+        name = expression[1]
         found = self.again.get(name) if len(expression) == 2 else None
-        while found and name not in self.facts.names[scope] and scopes[scope][2] in "bn":
-            scope = scopes[scope][0]
-        if found and scopes[scope][2] == "f":
-            for blocks, place in reversed(found):
-                if self.blocks[: len(blocks)] == blocks:
+        if found:
+            binder = self.binder(scope, name)
+            for blocks, where, place in reversed(found):
+                if where == binder and self.blocks[: len(blocks)] == blocks:
                     return ("n", name, place)
         return expression
+
+    def binder(self, scope: int, name: str) -> int:
+        """The scope that binds a name here, the function's own at the latest."""
+        while name not in self.facts.names[scope] and self.facts.scopes[scope][2] in "bn":
+            scope = self.facts.scopes[scope][0]
+        return scope
 
     def block(self, node: Node, scope: int) -> None:
         """A block that may be passed by, unless it is that of a `with`."""
@@ -374,17 +450,27 @@ class _Python(Walk):
         if node.parent is not None and node.parent.type != "with_statement":
             self.blocks_seen += 1
             self.blocks = (*around, self.blocks_seen)
-        self.deeper(node, scope)
+        for child in node.named_children:
+            self.visit(child, scope)
+            if child.type in ("if_statement", "assert_statement"):
+                scope = self.behind(child, scope)
         self.blocks = around
 
     def refer(self, scope: int, line: int, expression: Expression | None, relation: str) -> None:
-        if self.again:
-            expression = self.placed(scope, expression)
-        if expression is not None:
-            self.facts.refs.append((self.current, scope, line, expression, relation))
+        if expression is None:
+            return
+        if relation == "uses" and expression[0] == "n":
+            scope = self.base(scope)  # the variable is used, not the class that a test tells
+        if self.again or self.chains:
+            if expression[0] == "a":
+                expression = ("a", self.placed(scope, expression[1]), expression[2])
+            else:
+                expression = self.placed(scope, expression) or expression
+        self.facts.refs.append((self.current, scope, line, expression, relation))
 
     def field(self, scope: int, owner: str, name: str, binding: Binding) -> None:
         """`self.name = …` in a method gives the class that attribute."""
+        here = scope
         while scope > 0:
             _, number, kind = self.facts.scopes[scope]
             if kind == "f" and owner in self.facts.names[scope]:
@@ -392,7 +478,7 @@ class _Python(Walk):
                 definition = self.facts.defs[number]
                 if bound[0] == "p" and bound[3] == 0 and definition[KIND] == "method":
                     named = self.facts.fields.setdefault(definition[PARENT], {})
-                    named.setdefault(name, []).append((binding, scope))
+                    named.setdefault(name, []).append((binding, here))
                 return
             scope = self.facts.scopes[scope][0]
 
@@ -417,7 +503,8 @@ class _Python(Walk):
         if named is not None and value is not None:
             expression = self.placed(scope, self.expression(value))
             self.visit(value, scope)
-            self.bind_again(self.function_scope(scope), self.text(named), ("v", expression) if expression else ("?",))
+            binding: Binding = ("v", expression) if expression else ("?",)
+            self.bind_again(scope, self.function_scope(scope), self.text(named), binding)
 
     def with_item(self, node: Node, scope: int) -> None:
         value = node.child_by_field_id(_FIELD["value"])
@@ -462,18 +549,19 @@ class _Python(Walk):
 
     def comprehension(self, node: Node, scope: int) -> None:
         inner = self.open_scope(scope, self.owner(scope), "b")
+        clauses: list[tuple[Node, int]] = []
         for child in node.named_children:
             if child.type == "for_in_clause":
                 left, right = child.child_by_field_id(_FIELD["left"]), child.child_by_field_id(_FIELD["right"])
                 if left is not None and right is not None:
                     self.iteration(left, right, inner)
-        for child in node.named_children:
-            if child.type == "for_in_clause":
-                right = child.child_by_field_id(_FIELD["right"])
-                if right is not None:
-                    self.visit(right, inner)
-            else:
-                self.visit(child, inner)
+                    clauses.append((right, inner))
+            elif child.type == "if_clause" and child.named_child_count:
+                clauses.append((child, inner))
+                inner = self.narrowed(child.named_children[0], inner)
+        self.visit(node.named_children[0], inner)
+        for child, place in clauses:
+            self.visit(child, place)
 
     def lambda_(self, node: Node, scope: int) -> None:
         inner = self.open_scope(scope, self.owner(scope), "b")
@@ -540,34 +628,93 @@ class _Python(Walk):
         self.deeper(node, scope)
 
     def if_statement(self, node: Node, scope: int) -> None:
+        """An `if`, an `elif`, or a `while`."""
         condition = node.child_by_field_id(_FIELD["condition"])
-        inner = scope
-        if condition is not None:
-            self.visit(condition, scope)
-            inner = self.narrowed(condition, scope)
+        if condition is None:
+            self.deeper(node, scope)
+            return
+        self.visit(condition, scope)
         for child in node.named_children:
-            if condition is None or child.id != condition.id:
-                self.visit(child, inner if child.type == "block" else scope)
+            if child.type == "block":
+                self.visit(child, self.narrowed(condition, scope))
+            elif child.type in ("elif_clause", "else_clause"):  # none of those before it held
+                if node.type == "if_statement":
+                    scope = self.narrowed(condition, scope, holds=False)
+                self.visit(child, scope)
+                condition = child.child_by_field_id(_FIELD["condition"]) or condition
 
-    def narrowed(self, condition: Node, scope: int) -> int:
-        """A scope in which `isinstance(name, Class)` holds, or the same scope."""
-        tests = [condition]
-        if condition.type == "boolean_operator" and condition.children[1].type == "and":
-            tests = condition.named_children
-        inner = scope
-        for test in tests:
-            function = test.child_by_field_id(_FIELD["function"]) if test.type == "call" else None
-            if function is None or function.type != "identifier" or self.text(function) != "isinstance":
-                continue
-            arguments = test.child_by_field_id(_FIELD["arguments"])
-            values = arguments.named_children if arguments is not None else []
-            if len(values) == 2 and values[0].type == "identifier":
-                classes = values[1].named_children if values[1].type == "tuple" else [values[1]]
-                kinds = tuple(filter(None, (self.annotation(c) for c in classes)))
-                if len(kinds) == len(classes):
-                    inner = self.open_scope(scope, self.owner(scope), "n") if inner == scope else inner
-                    self.bind(inner, self.text(values[0]), ("t", ("U", *kinds)))
+    def boolean_operator(self, node: Node, scope: int) -> None:
+        left, right = node.child_by_field_id(_FIELD["left"]), node.child_by_field_id(_FIELD["right"])
+        if left is not None and right is not None:
+            self.visit(left, scope)
+            self.visit(right, self.narrowed(left, scope, holds=node.children[1].type == "and"))
+
+    def conditional(self, node: Node, scope: int) -> None:
+        parts = [part for part in node.named_children if part.type != "comment"]
+        if len(parts) == 3:
+            self.visit(parts[0], self.narrowed(parts[1], scope))
+            self.visit(parts[1], scope)
+            self.visit(parts[2], self.narrowed(parts[1], scope, holds=False))
+
+    def behind(self, node: Node, scope: int) -> int:
+        """The scope after an `assert`, or after an `if` that leaves the block."""
+        if node.type == "assert_statement":
+            return self.narrowed(node.named_children[0], scope) if node.named_child_count else scope
+        condition, body = node.child_by_field_id(_FIELD["condition"]), node.child_by_field_id(_FIELD["consequence"])
+        last = body.named_children[-1].type if body is not None and body.named_child_count else ""
+        if condition is None or last not in _LEAVING or node.child_by_field_id(_FIELD["alternative"]) is not None:
+            return scope
+        return self.narrowed(condition, scope, holds=False)
+
+    def narrowed(self, condition: Node, scope: int, *, holds: bool = True) -> int:
+        """A scope in which a condition holds, or does not; the same scope where that tells no class."""
+        found = self.tested(condition, holds)
+        if not found or self.facts.scopes[self.base(scope)][2] == "c":
+            return scope
+        inner = self.open_scope(scope, self.owner(scope), "n")
+        for name, held in found:
+            self.bind(inner, name, ("v", held, scope))
+            if "." in name:
+                self.chains.add(name)
         return inner
+
+    def tested(self, test: Node, holds: bool) -> list[tuple[str, Expression]]:
+        """What is tested for its class, and what it is where the condition holds, or does not."""
+        if test.type == "parenthesized_expression" and test.named_child_count:
+            return self.tested(test.named_children[0], holds)
+        if test.type == "not_operator" and test.named_child_count:
+            return self.tested(test.named_children[-1], not holds)
+        if test.type == "boolean_operator":
+            one, other = (self.tested(test.named_children[place], holds) for place in (0, -1))
+            if (test.children[1].type == "and") == holds:
+                return one + other
+            same = len(one) == 1 == len(other) and one[0][0] == other[0][0]
+            return [(one[0][0], ("u", one[0][1], other[0][1]))] if same else []
+        call, classes, names = test, [], _TESTS
+        if test.type == "comparison_operator" and len(test.named_children) == 2:
+            if test.children[1].type not in (_EQUAL if holds else _UNEQUAL):
+                return []
+            call, *classes = test.named_children
+            names, holds = _TYPE, True
+        function = call.child_by_field_id(_FIELD["function"]) if call.type == "call" else None
+        arguments = call.child_by_field_id(_FIELD["arguments"]) if function is not None else None
+        if function is None or arguments is None or self.text(function) not in names:
+            return []
+        values = [*arguments.named_children, *classes]
+        return self.instances(values[0], values[1], self.text(function), holds) if len(values) == 2 else []
+
+    def instances(self, tested: Node, written: Node, test: str, holds: bool) -> list[tuple[str, Expression]]:
+        """What one test of that name tells."""
+        if tested.type == "named_expression":
+            tested = tested.named_children[0]
+        expression = self.expression(tested) or ("",)
+        name = _dotted(expression)
+        classes = written.named_children if written.type == "tuple" else [written]
+        kinds = tuple(filter(None, (self.annotation(c) for c in classes)))
+        if not name or len(kinds) != len(classes):
+            return []
+        kind = ("U", *((("T", kind) for kind in kinds) if test == "issubclass" else kinds))
+        return [(name, ("t", kind) if holds else ("but", expression, kind))]
 
     # imports
 
@@ -853,8 +1000,8 @@ class _Python(Walk):
         return scope
 
     def drop_local_references(self) -> None:
-        """Leave out bare names of local variables and builtins, which lead nowhere. A call of a local variable
-        (`cls(…)`, `append = self.append`) is a use of what it holds."""
+        """Leave out bare names of local variables and builtins, which lead nowhere. A call of a local variable that
+        is another name (`g = f`, `g = f if k else h`) is one of what it names, of others (`cls(…)`) a use of it."""
         facts = self.facts
         kept = []
         for ref in facts.refs:
@@ -867,7 +1014,9 @@ class _Python(Walk):
                 elif all(b[0] in _LOCAL for b in bound):
                     if ref[4] == "uses":
                         continue
-                    ref = (*ref[:4], "uses")  # a variable is called, whatever it holds
+                    held = bound[expression[2] if len(expression) > 2 else 0 :]
+                    if not all(b[0] == "v" and _is_chosen(b[1]) for b in held):
+                        ref = (*ref[:4], "uses")  # a variable is called, whatever it holds
             kept.append(ref)
         facts.refs = kept
 
@@ -895,6 +1044,10 @@ _VISIT = {
     "delete_statement": _Python.delete,
     "if_statement": _Python.if_statement,
     "elif_clause": _Python.if_statement,
+    "while_statement": _Python.if_statement,
+    "boolean_operator": _Python.boolean_operator,
+    "conditional_expression": _Python.conditional,
+    "type_alias_statement": _Python.type_alias,
     "block": _Python.block,
     "import_statement": _Python.import_,
     "import_from_statement": _Python.import_from,
@@ -917,11 +1070,28 @@ def _last_name(expression: Expression | None) -> str:
     return expression[-1] if expression is not None and expression[0] in "na" else ""
 
 
-def _descend(node: Node) -> list[Node]:
+def _descend(node: Node, end: float = float("inf")) -> list[Node]:
+    """The node and all that it holds, up to a place in the source."""
     found = [node]
     for child in node.named_children:
-        found.extend(_descend(child))
+        if child.start_byte < end:
+            found.extend(_descend(child, end))
     return found
+
+
+def _dotted(expression: Expression) -> str:
+    """`self.item` as it is written; nothing for what is no chain of names."""
+    if expression[0] == "n":
+        return str(expression[1])
+    owner = _dotted(expression[1]) if expression[0] == "a" else ""
+    return f"{owner}.{expression[2]}" if owner else ""
+
+
+def _is_chosen(expression: Expression | None) -> bool:
+    """Whether an expression is a bare name, or one of several."""
+    if expression is None:
+        return False
+    return expression[0] == "n" or (expression[0] == "u" and all(map(_is_chosen, expression[1:])))
 
 
 class Semantics(Resolver):
@@ -933,9 +1103,11 @@ class Semantics(Resolver):
     INDEX = ("__getitem__", "__class_getitem__")
 
     def prepare(self) -> None:
+        import builtins
         from sys import stdlib_module_names
 
         self.standard = stdlib_module_names
+        self.exceptions = frozenset(name for name in vars(builtins) if name.endswith(("Error", "Exception", "Warning")))
         self.package_folders = {path[:-12].rstrip("/") for path in self.paths if path.endswith("__init__.py")}
         self.package_folders |= {path[:-13].rstrip("/") for path in self.paths if path.endswith("__init__.pyi")}
         self.by_suffix: dict[str, list[str]] = {}
@@ -993,16 +1165,20 @@ class Semantics(Resolver):
     def _find_absolute(self, folder: str, name: str) -> Value | None:
         parts = name.split(".")
         suffix = "/".join(parts)
-        found: list[tuple[int, int, int, str]] = []
+        found: list[tuple[tuple[int, int], str, tuple[bool, int, str]]] = []
         for path in self.by_suffix.get(parts[-1], ()):
             stem = path.rsplit(".", 1)[0].removesuffix("__init__").rstrip("/")
             if stem != suffix and not stem.endswith("/" + suffix):
                 continue
             root = stem[: -len(suffix)].rstrip("/")
             if self.is_root(root, parts[0], folder):
-                found.append((-_common(folder, root), path.endswith(".pyi"), len(path), path))
+                place = 0 if _is_above(root, folder) else 1 if root in ("src", "lib") else 2
+                found.append(((-_common(folder, root), place), root, (path.endswith(".pyi"), len(path), path)))
         if found:
-            return ("mod", min(found)[3])
+            nearest = min(found)[0]
+            if len({root for where, root, _ in found if where == nearest}) > 1:
+                return UNKNOWN  # two of the same name, and nothing tells which is meant
+            return ("mod", min(found)[2][2])
         above = folder
         while True:
             target = f"{above}/{suffix}" if above else suffix
@@ -1018,7 +1194,7 @@ class Semantics(Resolver):
         """Whether a folder can stand on sys.path for a module in `folder` that imports `top`."""
         if root in self.package_folders:
             return False
-        above = not root or folder == root or folder.startswith(root + "/")
+        above = _is_above(root, folder)
         if top in self.standard:
             return above and (bool(root) or folder == "")
         return above or root.rpartition("/")[2] in ("src", "lib") or f"{root}/{top}" in self.package_folders
@@ -1045,15 +1221,15 @@ class Semantics(Resolver):
         return UNKNOWN if bindings else None
 
     def starred(self, path: str, name: str) -> Value | None:
-        foreign = False
+        foreign: Value | None = None
         for module in reversed(self.facts(path).stars):
             found = self.module(path, module)
             if found is not None and found[0] == "mod" and found[1] != path and self.is_public(found[1], name):
                 value = self.member(found, name)
                 if value is not None:
                     return value
-            foreign = foreign or found == EXTERNAL
-        return EXTERNAL if foreign else None
+            foreign = found if found in (EXTERNAL, UNKNOWN) else foreign
+        return foreign
 
     def is_public(self, path: str, name: str) -> bool:
         """Whether a star import of a module takes a name: what `__all__` lists, else all without an underscore."""
@@ -1065,7 +1241,33 @@ class Semantics(Resolver):
         return self.submodule(key, name)
 
     def beyond(self, path: str, scope: int, name: str) -> Value | None:  # noqa: ARG002
-        return self.starred(path, name) or (LITERAL if name in _BUILT_IN else None)
+        value = self.starred(path, name) or (LITERAL if name in _BUILT_IN else None)
+        if value is None and name in _CONTAINERS:
+            return ("fun", _CONTAINERS[name])
+        return EXTERNAL if value is None and name in self.exceptions else value
+
+    def signature_scope(self, definition: Definition) -> int:
+        """Annotations of a method see the names of its class."""
+        return int(definition[HOME])
+
+    def instantiated(self, owner: Value | None, arguments: tuple[Value, ...]) -> Value | None:
+        """An alias of a type gives it as a call does; several classes in a tuple stand for any of them."""
+        if owner is not None and owner[0] == "fun":
+            return owner[1]  # type: ignore[no-any-return]
+        if owner is not None and owner[0] == "tup":
+            return self.join(self.instantiated(part, arguments) for part in owner[1])
+        return owner if owner == LITERAL else super().instantiated(owner, arguments)
+
+    def attribute(self, owner: Value | None, name: str) -> Value | None:
+        """A member's value; what a foreign class makes may be a descriptor in the body of a class."""
+        value = super().attribute(owner, name)
+        if value == EXTERNAL and owner is not None and owner[0] == "inst":
+            held = self.member(owner, name)
+            if held is not None and held[0] == "var":
+                facts = self.facts(held[1])
+                bound = facts.names[facts.defs[held[2]][HOME]][name]
+                return UNKNOWN if any(b[0] == "v" and b[1][0] == "c" for b in bound) else value
+        return value
 
     def foreign(self, function: Expression) -> Value:
         """A class is called in capitals, and makes an instance of itself."""
@@ -1076,6 +1278,11 @@ class Semantics(Resolver):
 
     def _evaluate(self, path: str, scope: int, expression: Expression) -> Value | None:
         tag = expression[0]
+        if tag == "but":
+            return self.without(plain(self.evaluate(path, scope, expression[1])), path, scope, expression[2])
+        if tag == "alias":
+            made = self.instance(path, scope, expression[1])
+            return ("fun", made) if made is not None else None
         if tag == "tv":
             made = plain(self.evaluate(path, scope, expression[1]))
             return ("tvar", path, *expression[2:]) if made in (None, EXTERNAL) else self.result(made)
@@ -1085,6 +1292,19 @@ class Semantics(Resolver):
                 return super()._evaluate(path, scope, ("i", expression[1]))
             return (*owner, tuple(self.instance(path, scope, kind) or UNKNOWN for kind in expression[2]))
         return super()._evaluate(path, scope, expression)
+
+    def without(self, value: Value | None, path: str, scope: int, kind: Any) -> Value | None:
+        """What a value can be where it is no instance of a type."""
+        tested = self.instance(path, scope, kind) or UNKNOWN
+        gone = {part[1:3] for part in (tested[1] if tested[0] == "any" else (tested,)) if part[0] in ("inst", "cls")}
+        if value is None or not gone:
+            return value
+        left = []
+        for part in value[1] if value[0] == "any" else (value,):
+            above = self.ancestors(part[1], part[2])[0] if part[0] in ("inst", "cls") else ()
+            if gone.isdisjoint(above):
+                left.append(part)
+        return self.join(left) or UNKNOWN
 
     def _instance(self, path: str, scope: int, kind: Any, depth: int) -> Value | None:
         if kind[0] in "na":
@@ -1154,6 +1374,8 @@ class Semantics(Resolver):
     def binding(self, path: str, scope: int, name: str, binding: Binding) -> Value | None:
         if binding[0] == "tp":
             return ("par", path, *binding[1:3], path, *binding[3:])
+        if binding[0] == "v" and len(binding) > 2:
+            scope = binding[2]
         return super().binding(path, scope, name, binding)
 
     def member(self, owner: Value | None, name: str) -> Value | None:
@@ -1212,7 +1434,7 @@ class Semantics(Resolver):
         number = facts.scopes[scope][1]
         definition = facts.defs[number]
         if binding[1] is not None:
-            value = self.instance(path, scope, binding[1])
+            value = self.instance(path, self.signature_scope(definition), binding[1])
             own = binding[3] == 0 and definition[KIND] == "method"
             if value is not None and not (own and (value == EXTERNAL or value[0] == "par")):
                 return self.concrete(value, None, path, scope)
@@ -1302,6 +1524,10 @@ class Semantics(Resolver):
         if tag in ("seq", "map") and name == "copy":
             return ("fun", owner)
         return EXTERNAL
+
+
+def _is_above(root: str, folder: str) -> bool:
+    return not root or folder == root or folder.startswith(root + "/")
 
 
 def _folder(path: str) -> str:
