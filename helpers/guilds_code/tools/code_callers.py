@@ -6,7 +6,7 @@ import os
 
 from guilds_code.engines.graph.choose import Chosen, choose
 from guilds_code.engines.graph.graph import Graph, Symbol, read_graph
-from guilds_code.engines.graph.lookup import at, below, matching, nearest
+from guilds_code.engines.graph.lookup import at, below, matching, nearest, telling
 from guilds_code.engines.graph.page import Page
 from guilds_code.engines.graph.store import RELATIONS
 from guilds_wire.envelope import Result
@@ -27,7 +27,8 @@ _MEMBERS = frozenset(("method", "function", "property", "field", "variable", "co
 
 
 def code_callers(call: Call, symbol: str, direction: str = "in", depth: int = 1, in_: str | None = None) -> Result:
-    """Raises ToolError: `not_found` with the nearest names, and what `choose` and `read_graph` raise."""
+    """Raises ToolError: `not_found` with the nearest names or the file's last line, and what `choose` and `read_graph`
+    raise."""
     chosen = choose(call, in_ if in_ is not None else _path_in(call, symbol))
     within = chosen.within if in_ is not None else ""
 
@@ -45,7 +46,9 @@ def code_callers(call: Call, symbol: str, direction: str = "in", depth: int = 1,
         for one in found[:SYMBOLS_MAX]:
             answer.about(one)
         if count > 1:
-            answer.page.add(f"{count} symbols fit; name one as {_example(found[0])} or as path:line")
+            shown = found[:SYMBOLS_MAX]
+            names = [name or answer.location(one) for one, name in zip(shown, telling(graph, shown), strict=True)]
+            answer.page.add(f"{count} symbols fit; name one as {', '.join(f'`{name}`' for name in names)}")
         for one in found[SYMBOLS_MAX:]:
             answer.page.add(f"also {answer.place(one)}")
         if count > len(found):
@@ -83,7 +86,10 @@ class _Answer:
             self.possible(symbol, seen)
 
     def place(self, symbol: Symbol) -> str:
-        return f"{self.chosen.shown(symbol.path)}:{symbol.line}  {symbol.type} {symbol.qualified}"
+        return f"{self.location(symbol)}  {symbol.type} {symbol.qualified}"
+
+    def location(self, symbol: Symbol) -> str:
+        return f"{self.chosen.shown(symbol.path)}:{symbol.line}"
 
     def level(self, symbol: Symbol, depth: int, seen: set[int]) -> None:
         for other, relations in self.references(symbol):
@@ -175,6 +181,7 @@ def _named(graph: Graph, chosen: Chosen, wanted: str, within: str) -> tuple[list
         for candidate in (chosen.inside(path), path):
             symbol = at(graph, candidate, int(line)) if candidate is not None else None
             if symbol is not None:
+                _require_line(graph, chosen, symbol, int(line))
                 return [symbol], 1
         return [], 0
     found, count = matching(graph, wanted, within)
@@ -184,6 +191,14 @@ def _named(graph: Graph, chosen: Chosen, wanted: str, within: str) -> tuple[list
     return found, count
 
 
+def _require_line(graph: Graph, chosen: Chosen, symbol: Symbol, line: int) -> None:
+    """Refuse a line that the symbol's file does not have, if the file was read."""
+    for file in graph.symbols("s.type = 'file' and s.file = ? and f.skipped = ''", (symbol.file,)):
+        if not 1 <= line <= max(1, file.end):
+            where = f"{chosen.shown(file.path)} has the lines 1 to {max(1, file.end)}"
+            raise ToolError("not_found", f"{where}; there is no line {line}.")
+
+
 def _path_in(call: Call, symbol: str) -> str | None:
     """The path of `path:line`, if there is such a file."""
     path, _, line = symbol.rpartition(":")
@@ -191,11 +206,6 @@ def _path_in(call: Call, symbol: str) -> str | None:
         return None
     here = os.path.join(os.fsdecode(call.workspace.directory), path)
     return path if os.path.isfile(here) else None
-
-
-def _example(symbol: Symbol) -> str:
-    stem = symbol.path.rpartition("/")[2].partition(".")[0]
-    return f"`{stem}.{symbol.qualified}`"
 
 
 def _lines(lines: list[int]) -> str:

@@ -40,10 +40,7 @@ def code_map(call: Call, repo: str | None = None) -> Result:
 
 
 def _overview(call: Call, chosen: Chosen, graph: Graph) -> Result:
-    rows = [
-        (path, language, symbols)
-        for path, language, symbols in graph.connection.execute("select path, language, symbols from file")
-    ]
+    rows = graph.connection.execute("select path, language, symbols from file where skipped = ''").fetchall()
     code = [(path, symbols) for path, language, symbols in rows if language not in OUTLINED]
     page = Page(call.cap_bytes, graph.tree.notice)
     for line in _totals(graph, rows, code):
@@ -58,7 +55,7 @@ def _overview(call: Call, chosen: Chosen, graph: Graph) -> Result:
     rest = clusters[CLUSTERS_MAX:]
     if rest:
         files, symbols = sum(c.files for c in rest), sum(c.symbols for c in rest)
-        page.add(f"and {len(rest)} smaller folders: {_count(files, 'file')}, {_count(symbols, 'symbol')}")
+        page.add_left_out(f"and {len(rest)} smaller folders: {_count(files, 'file')}, {_count(symbols, 'symbol')}")
     if most:
         page.add("most referenced:")
     for symbol in most[:TOP_SYMBOLS]:
@@ -72,12 +69,13 @@ def _totals(graph: Graph, rows: list[tuple[str, str, int]], code: list[tuple[str
     languages: dict[str, int] = {}
     for _, language, _ in rows:
         languages[language] = languages.get(language, 0) + 1
-    order = sorted(languages, key=lambda language: (language in OUTLINED, -languages[language], language))
-    named = ", ".join(f"{language} {languages[language]}" for language in order)
+    order = sorted(languages, key=lambda language: (-languages[language], language))
+    named = [f"{language} {languages[language]}" for language in order if language not in OUTLINED]
+    outlined = [f"{language} {languages[language]}" for language in order if language in OUTLINED]
     symbols = sum(count for _, count in code)
-    lines = [
-        f"{graph.name}: {_count(len(code), 'file')}, {_count(symbols, 'symbol')}" + (f" · {named}" if named else "")
-    ]
+    total = f"{graph.name}: {_count(len(code), 'file')}, {_count(symbols, 'symbol')}"
+    more = f"outline only: {', '.join(outlined)}" if outlined else ""
+    lines = [" · ".join(filter(None, (total, ", ".join(named), more)))]
     left_out = [f"{count} {why}" for why, count in graph.skipped()]
     other = graph.store.value("other") or 0
     if other:

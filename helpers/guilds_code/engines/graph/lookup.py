@@ -76,13 +76,29 @@ def at(graph: Graph, path: str, line: int) -> Symbol | None:
 
 
 def nearest(graph: Graph, wanted: str) -> list[str]:
-    """Names that look most like one that does not exist, of those that begin like it."""
-    from difflib import get_close_matches
-
+    """Names that look most like one that does not exist: of the class that was named, then of those that begin so."""
     parts = _parts(wanted)
     if not parts:
         return []
-    name = parts[-1].lower()
+    return list(dict.fromkeys([*_members(graph, parts), *_alike(graph, parts[-1].lower())]))[:NEAR_MAX]
+
+
+def _members(graph: Graph, parts: list[str]) -> list[str]:
+    """What the class or module before the last dot has, likest first, where there is one."""
+    from difflib import SequenceMatcher
+
+    holders = matching(graph, ".".join(parts[:-1]), "")[0][:FITTING_MAX] if len(parts) > 1 else []
+    numbers = ",".join(str(holder.id) for holder in holders)
+    files = ",".join(str(holder.file) for holder in holders)
+    found = graph.symbols(f"s.file in ({files}) and s.parent in ({numbers}) limit {NAMES_COMPARED_MAX}")
+    names = {symbol.name: f"{parts[-2]}.{symbol.name}" for symbol in found}
+    likeness = {name: SequenceMatcher(None, name.lower(), parts[-1].lower()).ratio() for name in names}
+    return [names[name] for name in sorted(names, key=lambda name: (-likeness[name], name))]
+
+
+def _alike(graph: Graph, name: str) -> list[str]:
+    from difflib import get_close_matches
+
     rows = graph.connection.execute(
         f"select distinct name from symbol where type not in {NO_CODE} and name >= ? collate nocase"
         " and name < ? collate nocase and length(name) between ? and ? limit ?",
@@ -92,6 +108,23 @@ def nearest(graph: Graph, wanted: str) -> list[str]:
     for (other,) in sorted(rows):
         by_fold.setdefault(other.lower(), other)
     return [by_fold[match] for match in get_close_matches(name, by_fold, NEAR_MAX, 0.7)]
+
+
+def telling(graph: Graph, symbols: list[Symbol]) -> list[str]:
+    """For each of these, which have one name, a qualified name that fits it alone, as short as may be; else none."""
+    found: list[str] = []
+    named: dict[str, list[Symbol]] = {}
+    for symbol in symbols:
+        name = symbol.name
+        if name not in named:
+            named[name] = graph.symbols(f"{NAMED} and s.type not in {NO_CODE} and s.type <> 'file'", (name, name))
+        own = symbol.qualified.replace("::", ".").split(".")
+        parts = [*symbol.path.split("/")[:-1], symbol.path.rpartition("/")[2].partition(".")[0], *own]
+        names = (parts[-count:] for count in range(len(own) + 1, len(parts) + 1))
+        others = [other for other in named[name] if other.id != symbol.id]
+        alone = (one for one in names if _parts(".".join(one)) == one and not any(_fits(o, one) for o in others))
+        found.append(".".join(next(alone, ())))
+    return found
 
 
 def enclosing(graph: Graph, path: str) -> list[tuple[int, int, Symbol]]:

@@ -33,6 +33,8 @@ EXACT_NAME = 100.0
 RANKS = (1.0, 0.45, 0.5, 0.4)
 """What a hit is worth in ordinary files, tests, examples and vendored code."""
 TYPES = {"file": 0.45, "variable": 0.75, "constant": 0.75, "field": 0.6, "property": 0.7}
+_AROUND = "`'\"(),:;?!"
+"""What may stand around a name in a question."""
 _RANK_WORDS: tuple[frozenset[str], ...] = (
     frozenset(),
     frozenset(("test", "tests", "fixture", "fixtures")),
@@ -66,7 +68,8 @@ def find(graph: Graph, question: str, within: str, limit: int) -> list[Hit]:
 
 def _identifiers(question: str, words: list[str]) -> frozenset[str]:
     """What in a question can only be, or as well be, an identifier, in lower case."""
-    found = set()
+    written = (word.strip(_AROUND).rstrip(".").rpartition("/")[2].lower() for word in question.split())
+    found = {name for name in written if "." in name}  # as a file's is
     tokens = "".join(c if c.isalnum() or c == "_" else " " for c in question).split()
     for token in tokens:
         if "_" in token or token[1:].lower() != token[1:] or len(tokens) == 1:
@@ -108,7 +111,7 @@ def _scored(graph: Graph, terms: list[str], asked: frozenset[str], words: frozen
         score *= TYPES.get(symbol.type, 1.0)
         own = symbol.name.lower()
         if own in asked or own.replace("_", "") in asked:
-            score += EXACT_NAME * RANKS[file_rank] * TYPES.get(symbol.type, 1.0)
+            score += EXACT_NAME * RANKS[file_rank] * (1.0 if symbol.type == "file" else TYPES.get(symbol.type, 1.0))
         hits.append(Hit(symbol, score, frozenset(covered), own_words))
     return hits
 
