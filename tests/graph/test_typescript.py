@@ -59,12 +59,13 @@ def test_any_and_unknown_end_what_is_known(repository: Repository) -> None:
             "function a() { const u: any = new U(); u.m() }\n"
             "function b(u: U) { (u as any).m() }\n"
             "function c(u: unknown = new U()) { u.m() }\n"
+            "function d(u: U | any) { u.m() }\n"
         }
     )
 
     found = {(edge[1], edge[5]) for edge in repository.edges() if edge[4] == "a.U.m"}
 
-    assert found == {(f"a.{name}", "name_only") for name in ("F.f", "a", "b", "c")}
+    assert found == {(f"a.{name}", "name_only") for name in ("F.f", "a", "b", "c", "d")}
 
 
 def test_a_static_method_implements_nothing(repository: Repository) -> None:
@@ -96,7 +97,8 @@ def test_a_destructured_member_is_called(repository: Repository) -> None:
         {
             "t.ts": "export function f() {}\nexport class S { m() {} }\n",
             "u.ts": "import * as N from './t'\nfunction a() { const { f } = N; f() }\nfunction d({ m }: N.S) { m() }\n"
-            "function e(given?: () => void) { const f = given ?? N.f; f() }\n",
+            "function e(given?: () => void) { const f = given ?? N.f; f() }\n"
+            "function g(given: unknown) { const f = given as typeof N.f; f() }\n",
         }
     )
 
@@ -210,3 +212,16 @@ def test_sets_maps_and_returned_objects_keep_what_they_are_made_of(repository: R
     calls = {pair for pair in repository.calls() if pair[1][-2:] in (".m", ".n")}
 
     assert calls == {("a.s", "a.X.m"), ("a.t", "a.X.m"), ("a.u.n", "a.X.m"), ("a.v", "a.u.n")}
+
+
+def test_spread_and_assignment_if_missing_keep_what_is_known(repository: Repository) -> None:
+    repository.put(
+        {
+            "a.ts": "class X { m() {} }\nlet open\n"
+            "function one() { return (open ||= new X()) }\n"
+            "function a() { one().m(); open.m() }\n"
+            "function b(all: Map<string, X>) { [...all.values()].filter(Boolean)[0].m() }\n"
+        }
+    )
+
+    assert {("a.a", "a.X.m"), ("a.b", "a.X.m")} <= repository.calls()

@@ -36,6 +36,7 @@ _SILENT = frozenset(
      "string_fragment", "escape_sequence", "break_statement", "continue_statement", "jsx_text", "hash_bang_line",
      "statement_identifier", "property_identifier", "private_property_identifier", "optional_chain")
 )  # fmt: skip
+_AUGMENTED = "augmented_assignment_expression"
 _NAMED_EXPRESSIONS = frozenset(("function_expression", "generator_function", "function"))
 _TELLING = frozenset(
     ("identifier", "member_expression", "new_expression", "call_expression", "string", "template_string", "number")
@@ -96,6 +97,12 @@ def extract(source: bytes, path: str, language: str) -> Facts:  # noqa: ARG001
     walk.attach_exports()
     walk.drop_local_references()
     return walk.facts
+
+
+def _keeps(node: Node) -> bool:
+    """Whether an assignment is `||=` or `??=`, after which the variable is what it was or what it is given."""
+    operator = node.child_by_field_name("operator")
+    return operator is not None and operator.type in ("||=", "??=")
 
 
 class _TypeScript(Walk):
@@ -599,13 +606,13 @@ class _TypeScript(Walk):
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         if left is None or right is None:
             return
-        if left.type == "identifier":
+        if left.type == "identifier" and (node.type != _AUGMENTED or _keeps(node)):
             value = self.expression(right, scope)
             if value is not None:
                 self.rebind(scope, self.text(left), ("v", value))
             self.visit_value(right, value, scope)
             return
-        if left.type == "member_expression":
+        if left.type == "member_expression" and (node.type != _AUGMENTED or _keeps(node)):
             self.assign_member(left, right, scope)
             return
         self.visit(left, scope)
@@ -1036,7 +1043,10 @@ class _TypeScript(Walk):
         if kind == "array":
             inner = self.expression(node.named_children[0], scope, depth + 1) if node.named_child_count else None
             return ("seq", inner) if inner else ("ext", "container")
-        if kind == "assignment_expression":
+        if kind == "spread_element" and node.named_child_count:  # as an array's first
+            inner = self.expression(node.named_children[0], -1, depth + 1)
+            return ("e", inner) if inner else None
+        if kind == "assignment_expression" or (kind == _AUGMENTED and _keeps(node)):
             return self.expression(node.child_by_field_name("right"), -1, depth + 1)
         if kind == "object" and scope >= 0 and depth < 6:
             return self.object_scope(node, scope, depth)
@@ -1160,6 +1170,8 @@ class _TypeScript(Walk):
             return ("G", base, tuple(self.kind(a, scope, depth + 1) for a in arguments.named_children))
         if kind in ("union_type", "intersection_type"):
             known = tuple(filter(None, (self.kind(c, scope, depth + 1) for c in node.named_children)))
+            if kind == "union_type" and _ANYTHING in known:
+                return _ANYTHING
             return ("U", *known) if len(known) > 1 else known[0] if known else None
         if kind in ("parenthesized_type", "readonly_type", "optional_type") and node.named_child_count:
             return self.kind(node.named_children[0], scope, depth + 1)
@@ -1259,7 +1271,7 @@ class _TypeScript(Walk):
                 if all(b[0] in ("p", "v", "?", "t") for b in bound):
                     if ref[4] == "uses":
                         continue
-                    if len(bound) > 1 or bound[0][0] != "v" or bound[0][1][0] == "u":
+                    if len(bound) > 1 or bound[0][0] != "v" or bound[0][1][0] in ("u", "t"):
                         ref = (*ref[:4], "uses")  # a variable is called, which may hold something else
             elif expression[0] == "ty" and expression[1][0] == "n":
                 bound = self.lexical(ref[1], expression[1][1], ":")
@@ -1296,6 +1308,7 @@ _VISIT = {
     "module": _TypeScript.namespace,
     "variable_declarator": _TypeScript.declarator,
     "assignment_expression": _TypeScript.assignment,
+    _AUGMENTED: _TypeScript.assignment,
     "for_in_statement": _TypeScript.for_in,
     "for_statement": _TypeScript.block,
     "statement_block": _TypeScript.block,
