@@ -10,6 +10,7 @@ import orjson
 from guilds_client.helper_client import Envelope
 from guilds_client.tool import Handler, Predicate, Tool, ToolContext, ToolFailedError
 from guilds_wire.envelope import Result
+from guilds_wire.request import RESULT_BYTES_DEFAULT, RESULT_BYTES_LEAST
 from guilds_wire.tools import Tool as Declaration
 from guilds_wire.tools import all_tools
 
@@ -55,7 +56,12 @@ async def call_helper(context: ToolContext, tool: Declaration, args: bytes) -> R
 async def ask(context: ToolContext, tool: Declaration, args: bytes) -> Envelope:
     """The helper's envelope. Raises SandboxError."""
     run = context.run
-    request = {"tool": tool.name, "args": orjson.Fragment(args), "run": _run_ids(context), **_more(run, tool, args)}
+    request: dict[str, Any] = {
+        "tool": tool.name,
+        "args": orjson.Fragment(args),
+        "run": _run_ids(context),
+        **_more(run, tool, args),
+    }
     timeout = tool.call_timeout_seconds + ANSWER_MARGIN_SECONDS
     return await run.helpers.call(tool.helper, request, timeout=timeout)
 
@@ -74,9 +80,16 @@ def _run_ids(context: ToolContext) -> dict[str, Any]:
 
 
 def _more(run: Run, tool: Declaration, args: bytes) -> dict[str, Any]:
-    """What one helper alone knows of a request."""
+    """What one helper alone knows of a request.
+
+    A helper that keeps to the run's cap itself knows what the model has seen.
+    """
+    cap = max(RESULT_BYTES_LEAST, run.tool_result_max_bytes)
     if tool.helper == "guilds-browser":
-        return {"browser": {"slot": run.agent.slot}, "limits": {"result_max_bytes": BROWSER_RESULT_MAX_BYTES}}
+        limits = {"result_max_bytes": min(cap, BROWSER_RESULT_MAX_BYTES)}
+        return {"browser": {"slot": run.agent.slot}, "limits": limits}
+    if tool.helper == "guilds-code" and cap < RESULT_BYTES_DEFAULT:
+        return {"limits": {"result_max_bytes": cap}}
     if tool.name == SCRIPT_RUN:
         name = json.loads(args).get("name")
         script = run.scripts.get(name) if isinstance(name, str) else None

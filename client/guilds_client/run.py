@@ -10,11 +10,14 @@ import os
 import re
 import time
 import traceback
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from contextvars import ContextVar
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal, Self
+from weakref import WeakSet
 
 from guilds_client.agent import Agent
 from guilds_client.arguments import (
@@ -45,6 +48,10 @@ from guilds_wire.tools.scripts import is_script_name
 
 logger = logging.getLogger("guilds")
 
+_within_a_call: ContextVar[bool] = ContextVar("within a call", default=False)
+_cancelled_anew: WeakSet[asyncio.Task[Any]] = WeakSet()
+"""Tasks whose cancellation one call has turned into its message: the next one lets it pass."""
+
 Kind = Literal["direct", "group", "schedule"]
 MAX_TOOL_CALLS = 60
 TOOL_RESULT_VARIABLE = "TOOL_RESULT_MAX_BYTES"
@@ -52,6 +59,7 @@ TOOL_RESULT_MAX_BYTES = 65_536
 CALLS_AT_ONCE = 8
 NAME_MAX_CHARACTERS = 120
 RESULT_BYTES_LEAST = 16
+STEPS_MOST = 1 << 53
 INTERRUPTED = "interrupted"
 NO_SCRIPT_NAME = "a script's name is a to z, 0 to 9, _ and -, beginning with a letter, at most 63"
 
@@ -105,7 +113,7 @@ class Run:
         self.helpers = HelperClient(sandbox)
         self._redactor = Redactor(secrets)
         self._tokens = TokenFile(sandbox, tokens, token_source, self._redactor)
-        self._result_max_bytes = _result_max_bytes(tool_result_max_bytes)
+        self.tool_result_max_bytes = _result_max_bytes(tool_result_max_bytes)
         self._calls: list[_Call] = []
         self._schemas: dict[str, tuple[object, Schema | SchemaError]] = {}
         self._warned: dict[str, str] = {}
@@ -129,7 +137,7 @@ class Run:
 
     def offered(self) -> list[Tool]:
         """What the model may be shown now, by the agent's present flags, with schemas as models are shown them."""
-        return [replace(tool, parameters=schema) for tool, schema in self._offered().values()]
+        return [replace(tool, parameters=deepcopy(schema)) for tool, schema in self._offered().values()]
 
     async def call(
         self, name: str, arguments: object, *, call_id: str | None = None, seq: int | None = None
@@ -137,7 +145,8 @@ class Run:
         """Perform one call; `arguments` as the model sent them, a JSON text or an object.
 
         Never raises for what the model or the sandbox did: the message says it. A call that is cancelled still
-        returns its message (`ERROR: interrupted`), and the cancellation arrives at the caller's next await.
+        returns its message (`ERROR: interrupted`), and the cancellation arrives at the caller's next await; where
+        that is a call again, it ends with CancelledError, and its message is in `messages`.
         `seq` is the message's step in the conversation, by default one more than the last.
         """
         return await self._perform(self._begin(name, arguments, call_id, seq))
@@ -152,6 +161,8 @@ class Run:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
+            if _is_cancelled_anew():
+                raise
             _cancel_later()
         return [call.message or self._end(call, _Outcome.failed(INTERRUPTED)) for call in begun]
 
@@ -172,6 +183,9 @@ class Run:
         await self.close()
 
     def _begin(self, name: str, arguments: object, call_id: str | None, seq: int | None) -> _Call:
+        for step in (seq, self.visible_from):
+            if step is not None and not 0 <= step < STEPS_MOST:
+                raise ValueError(f"{step} is no step of a conversation; it is a number from 0 to {STEPS_MOST - 1}")
         last = self._calls[-1].seq if self._calls else 0
         is_over_budget = self.remaining_tool_calls == 0
         call = _Call(
@@ -190,6 +204,9 @@ class Run:
             return self._end(call, await self._outcome(call))
         except asyncio.CancelledError:
             outcome = _Outcome.failed(INTERRUPTED)
+            if _is_cancelled_anew():
+                self._end(call, outcome)
+                raise
             _cancel_later()
         except (Exception, SystemExit) as problem:  # a host's handler; the model gets the message, the log the rest
             logger.error("%s failed\n%s", self.redacted(call.name), self.redacted(traceback.format_exc()))
@@ -209,7 +226,7 @@ class Run:
         except ArgumentsError as problem:
             return _Outcome.failed(self._refused(str(problem), call.sent, tool))
         try:
-            async with self._edits if tool.name in EDITS else nullcontext(), self._at_once:
+            async with self._edits if tool.name in EDITS else nullcontext(), self._place():
                 result = await self._result(call, tool, arguments)
             return self._filtered(tool, result)
         except ToolFailedError as problem:
@@ -218,6 +235,19 @@ class Run:
             fault = one_line(self.redacted(problem.text))
             logger.error("%s: %s", tool.name, fault)
             return _Outcome.failed(fault)
+
+    @asynccontextmanager
+    async def _place(self) -> AsyncIterator[None]:
+        """One of the places for calls at the same time; a call that a handler makes shares the handler's."""
+        if _within_a_call.get():
+            yield
+            return
+        async with self._at_once:
+            _within_a_call.set(True)
+            try:
+                yield
+            finally:
+                _within_a_call.set(False)
 
     async def _result(self, call: _Call, tool: Tool, arguments: Arguments) -> Result:
         if tool.name not in DECLARED:  # a helper checks its own
@@ -253,10 +283,12 @@ class Run:
     def _end(self, call: _Call, outcome: _Outcome) -> ToolMessage:
         """Take what a call came to through the rest of a result's path, and keep its message."""
         shown = self._redactor.redact(outcome.text, outcome.cuts) or NO_OUTPUT
-        kept = capped(shown, self._result_max_bytes)
+        kept = capped(shown, self.tool_result_max_bytes)
         content = f"{kept}\n{trailer(call.remaining)}"
         recorded = {**outcome.meta, "tool_name": call.name, "output_filter": outcome.output_filter}
         recorded = self._redactor.redact_all({**recorded, "error": outcome.error})
+        if outcome.error is not None:
+            recorded["error"] = capped(recorded["error"], self.tool_result_max_bytes)
         call.message = ToolMessage(
             seq=call.seq,
             tool_name=recorded["tool_name"],
@@ -357,6 +389,7 @@ class _Outcome:
     @classmethod
     def failed(cls, problem: str, meta: Mapping[str, Any] | None = None) -> _Outcome:
         """A call that gave no result; a message may have been clipped, which shows as an ellipsis."""
+        problem = clean(problem.encode("utf-8", "replace")) if ESCAPE in problem else problem
         text = f"ERROR: {problem}"
         return cls(text, ellipses(text), meta or {}, problem, original_bytes=len(text.encode("utf-8", "replace")))
 
@@ -380,8 +413,18 @@ def _cancel_later() -> None:
         if task is not None and task.cancelling() and not task.done():
             task.uncancel()
             task.cancel()
+            _cancelled_anew.add(task)
 
     asyncio.get_running_loop().call_soon(deliver)
+
+
+def _is_cancelled_anew() -> bool:
+    """Whether this cancellation is one that an earlier call has put off."""
+    task = asyncio.current_task()
+    if task is None or task not in _cancelled_anew:
+        return False
+    _cancelled_anew.discard(task)
+    return True
 
 
 def _by_name(scripts: Iterable[Script]) -> dict[str, Script]:

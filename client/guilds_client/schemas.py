@@ -294,26 +294,47 @@ def _as_any_of(schema: Schema) -> None:
 
 
 def _without_empty(root: Schema, schema: Schema, args: dict[str, Any]) -> dict[str, Any]:
-    required = required_keys(schema)
-    declared = _object(schema.get("properties"))
+    facets = list(_facets(root, schema, set()))
+    required = frozenset[str]().union(*map(_ever_required, facets))
     kept = {}
     for name, value in args.items():
-        if name in declared and name not in required and value == "":
+        declared = [facet["properties"][name] for facet in facets if name in _object(facet.get("properties"))]
+        if declared and name not in required and value == "":
             continue
-        kept[name] = _emptied(root, declared.get(name), value)
+        kept[name] = _emptied(root, {"allOf": declared}, value)
     return kept
+
+
+def _facets(root: Schema, schema: Any, seen: set[int]) -> Iterator[Schema]:
+    """A schema and all that it says of the same value elsewhere, if only sometimes."""
+    if not isinstance(schema, dict) or id(schema) in seen:
+        return
+    seen.add(id(schema))
+    yield schema
+    if isinstance(schema.get("$ref"), str):
+        yield from _facets(root, resolve(root, schema["$ref"]), seen)
+    for below, is_same in _below(schema):
+        if is_same:
+            yield from _facets(root, below, seen)
+
+
+def _ever_required(schema: Schema) -> frozenset[str]:
+    """The keys that a schema requires, also those that only other keys make it require."""
+    depending = _object(schema.get("dependentRequired")).values()
+    return required_keys(schema).union(*(filter(_is_text, _list(keys)) for keys in depending))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _emptied(root: Schema, schema: Any, value: Any) -> Any:
     """A value without the empty optionals of the objects in it."""
-    if isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
-        schema = resolve(root, schema["$ref"])
-    if not isinstance(schema, dict):
-        return value
     if isinstance(value, Mapping):
-        return _without_empty(root, schema, dict(value))
+        return _without_empty(root, _object(schema), dict(value))
     if isinstance(value, (list, tuple)):
-        return [_emptied(root, item, each) for each, item in zip(value, _items(schema), strict=False)]
+        items = [_items(facet) for facet in _facets(root, schema, set())]
+        return [_emptied(root, {"allOf": [next(item) for item in items]}, each) for each in value]
     return value
 
 

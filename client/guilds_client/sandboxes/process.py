@@ -107,6 +107,7 @@ class ProcessSandbox(Sandbox):
     async def _open(self, argv: Sequence[str], env: Mapping[str, str], stdin_bytes: int | None) -> Process:
         if self._is_closed:
             raise SandboxError("The sandbox is closed.", argv=argv)
+        _require_startable(argv, env)
         process = await self._start(argv, env, stdin_bytes)
         self._processes.add(process)
         if self._is_closed:  # meanwhile
@@ -118,6 +119,23 @@ class ProcessSandbox(Sandbox):
         """End a process, to the end even when the caller is cancelled meanwhile."""
         self._processes.discard(process)
         await to_the_end(process.end(), self._endings)
+
+
+def _require_startable(argv: Sequence[str], env: Mapping[str, str]) -> None:
+    """Raises SandboxError for what no program can be started with (execve(2)), before anything is touched."""
+    for text in (*argv, *env, *env.values()):
+        if not isinstance(text, str):
+            raise SandboxError(f"{text!r} can't be part of an argument or of the environment: it is no string.")
+        if "\0" in text:
+            raise SandboxError("A NUL can't be part of an argument or of the environment.", argv=argv)
+        try:
+            os.fsencode(text)
+        except UnicodeEncodeError as problem:
+            raise SandboxError(f"An argument or the environment can't be encoded: {problem}.") from None
+    if not argv or not argv[0]:
+        raise SandboxError("The program has no name.")
+    if bad := [name for name in env if not name or "=" in name]:
+        raise SandboxError(f"{bad[0]!r} can't be the name of an environment variable.", argv=argv)
 
 
 async def to_the_end(work: Awaitable[None], running: set[asyncio.Task[None]]) -> None:
