@@ -43,6 +43,19 @@ PYTHON = (
         "def late(one: Thing[Other]):\n    one.go().stop()\n"
         "    make(Sub()).go().go()\n    Thing.make(Other).go().go()\n"
     ),
+    (
+        "from pkg.a import Thing\nfrom pkg.b import make as other\n\nK = Thing | None\n\n\ndef make(x: K):\n"
+        "    assert isinstance(x, Thing)\n    x.go()\n    return x\n\n\n"
+        "def helper(x):\n    if not isinstance(x, K):\n        g = other if x else make\n        return g(x)\n"
+        "    y = x.go()\n    return y\n"
+    ),
+    (
+        "from pkg.c import K, Thing as Other, helper\n\n\nclass Thing:\n    class Other:\n        def go(self):\n"
+        "            return Thing()\n\n    def __init__(self, x: K):\n        if isinstance(x, Other):\n"
+        "            self.x = x.go()\n        else:\n            self.x = helper(x)\n\n"
+        "    def make(self, x: Other) -> Other:\n        if isinstance(self.x, K) and self.x.go():\n"
+        "            return self.x.go()\n        return x.go()\n"
+    ),
 )
 TYPESCRIPT = (
     "export class Box { open() { return this } }\nexport const make = () => new Box()\n",
@@ -101,7 +114,7 @@ FIXED = {
     "svc/other/go.mod": "module ex.org/l/v2\n",
     "Cargo.toml": '[package]\nname = "one"\n',
 }
-EDITS = st.lists(st.tuples(st.sampled_from(sorted(FILES)), st.integers(-1, 9), st.booleans()), min_size=1, max_size=8)
+EDITS = st.lists(st.tuples(st.sampled_from(sorted(FILES)), st.integers(-1, 11), st.booleans()), min_size=1, max_size=8)
 """(file, which of its texts or -1 to delete it, whether the graph is asked after it)."""
 START = {name: texts[place % len(texts)] for place, (name, texts) in enumerate(sorted(FILES.items()))}
 _numbers = itertools.count()
