@@ -724,6 +724,39 @@ async def test_a_cancelled_caller_is_still_cancelled_after_it_has_the_message() 
 
 
 @asynchronous
+async def test_a_loop_of_calls_ends_when_it_is_cancelled() -> None:
+    run = a_run(registry=hanging())
+
+    async def loop() -> None:
+        while run.remaining_tool_calls:
+            await run.call("hang", {})
+
+    task = asyncio.create_task(loop())
+    await asyncio.sleep(0.05)
+    task.cancel()
+    await asyncio.wait([task], timeout=5)
+
+    assert task.cancelled()
+    assert [message.metadata["error"] for message in run.messages] == ["interrupted"] * 2
+
+
+@asynchronous
+async def test_calls_that_handlers_make_need_no_place_of_their_own() -> None:
+    registry = echoing()
+
+    @registry.tool(parameters=TEXT)
+    async def within(context: ToolContext, text: str) -> str:
+        (message,) = await context.run.call_many([("echo", {"text": text})])
+        return message.content.split("\n")[0]
+
+    run = a_run(registry=registry)
+    async with asyncio.timeout(30):
+        messages = await run.call_many([("within", {"text": str(number)}) for number in range(20)])
+
+    assert [message.content.split("\n")[0] for message in messages] == [str(number) for number in range(20)]
+
+
+@asynchronous
 async def test_a_callers_timeout_gives_the_message_and_then_its_own_error() -> None:
     run = a_run(registry=hanging())
 
@@ -761,6 +794,53 @@ def test_every_call_of_a_batch_has_one_message_whenever_it_is_cancelled(waits: l
     asyncio.run(batch())
     assert [message.seq for message in run.messages] == list(range(1, len(waits) + 1))
     assert {message.metadata["error"] for message in run.messages} <= {None, "interrupted"}
+
+
+@asynchronous
+async def test_an_error_is_cleaned_and_bounded_like_any_result() -> None:
+    registry = Registry()
+
+    @registry.tool(parameters=TEXT)
+    def fail(_context: ToolContext, text: str) -> str:
+        raise ValueError(text * 1_000)
+
+    run = a_run(registry=registry, tool_result_max_bytes=2_000)
+    message = await run.call("fail", {"text": "\x1b[31mred\x1b[0m"})
+
+    assert message.content.startswith("ERROR: redred")
+    assert "\x1b" not in message.content
+    assert len(message.metadata["error"].encode()) <= 2_000
+
+
+@asynchronous
+async def test_a_helper_is_told_a_cap_that_is_smaller_than_its_own() -> None:
+    small, usual = a_run(tool_result_max_bytes=2_000), a_run()
+
+    await small.call("file_read", {"path": "a"})
+    await small.call("browser_snapshot", {})
+    await usual.call("file_read", {"path": "a"})
+
+    assert [request["limits"]["result_max_bytes"] for request in requests_of(small)] == [2_000, 2_000]
+    assert "limits" not in requests_of(usual)[0]
+
+
+@pytest.mark.parametrize("step", [-1, 2**70])
+@asynchronous
+async def test_a_step_that_no_conversation_has_is_the_hosts_error(step: int) -> None:
+    run = a_run()
+
+    with pytest.raises(ValueError, match=f"{step} is no step"):
+        await run.call("file_read", {"path": "a"}, seq=step)
+
+    assert (await run.call("file_read", {"path": "a"})).metadata["error"] is None
+
+
+def test_an_offer_that_a_host_changes_is_whole_the_next_time() -> None:
+    run = a_run()
+
+    run.offered()[0].parameters["properties"].clear()
+
+    assert run.offered()[0].parameters["properties"]
 
 
 # exploration

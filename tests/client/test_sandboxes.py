@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,35 @@ async def test_arguments_reach_the_program_untouched(kind: str, folder: Path) ->
         done = await sandbox.exec(["printf", "%s|", *odd], timeout=30)
 
     assert done.stdout.decode() == "".join(f"{word}|" for word in odd)
+
+
+@pytest.mark.parametrize(
+    ("argv", "env"),
+    [
+        ([], {}),
+        ([""], {}),
+        (["echo", "a\0b"], {}),
+        (["echo", chr(0xD800)], {}),
+        (["echo", 5], {}),
+        (["echo"], {"A": "\0"}),
+        (["echo"], {"A=B": "x"}),
+        (["echo"], {"": "x"}),
+        (["echo"], {"A": 5}),
+    ],
+)
+@asynchronous
+async def test_what_no_program_can_be_given_is_refused_and_the_sandbox_goes_on(
+    kind: str, folder: Path, argv: list[Any], env: dict[str, Any]
+) -> None:
+    async with sandbox_of(kind, folder) as sandbox:
+        beside = asyncio.create_task(sandbox.exec(["sh", "-c", "sleep 0.3; echo beside"], timeout=30))
+        await asyncio.sleep(0.1)
+        with pytest.raises(SandboxError):
+            await sandbox.exec(argv, env=env, timeout=30)
+        done = await sandbox.exec(["echo", "on"], timeout=30)
+        went_on = await beside
+
+    assert (done.stdout, went_on.stdout) == (b"on\n", b"beside\n")
 
 
 @asynchronous

@@ -248,6 +248,29 @@ def test_an_empty_string_is_dropped_where_it_is_optional_and_sent_where_it_is_re
 
 
 @pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#/$defs/row"},
+        {"type": "object", "allOf": [{"$ref": "#/$defs/row"}]},
+        {"anyOf": [{"$ref": "#/$defs/row"}, {"type": "null"}]},
+    ],
+)
+def test_an_empty_string_is_dropped_whatever_leads_to_its_schema(schema: dict[str, Any]) -> None:
+    row = of(required=("a",), a={"type": "string"}, b={"type": "string"})
+    root = of(row=schema) | {"$defs": {"row": row}}
+
+    assert drop_empty_optionals(root, {"row": {"a": "", "b": ""}}) == {"row": {"a": ""}}
+    assert drop_empty_optionals({**schema, "$defs": {"row": row}}, {"a": "", "b": ""}) == {"a": ""}
+
+
+@pytest.mark.parametrize("more", [{"dependentRequired": {"k": ["x"]}}, {"if": {}, "then": {"required": ["x"]}}])
+def test_an_empty_string_that_other_keys_require_is_sent(more: dict[str, Any]) -> None:
+    schema = of(k={"type": "string"}, x={"type": "string"}) | more
+
+    assert drop_empty_optionals(schema, {"k": "c", "x": ""}) == {"k": "c", "x": ""}
+
+
+@pytest.mark.parametrize(
     "keywords",
     [
         {"items": of(a={"type": "string"})},
