@@ -36,6 +36,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("file_read", {"path": "repos/one/long.txt"}),
     ("file_read", {"path": "repos/one/code.py", "limit": 10}),
     ("file_read", {"path": "repos/one/many", "limit": 10}),
+    ("file_edit", {"path": "repos/one/long.txt", "old_string": "word needle", "new_string": "n", "replace_all": True}),
     ("shell", {"command": "cat repos/one/long.txt"}),
     ("shell_status", {}),
 ]

@@ -57,7 +57,8 @@ def file_edit(call: Call, path: str, old_string: str, new_string: str, replace_a
     }
     if target.in_place:
         meta["in_place"] = True
-    return Result(_with_lines(text, after, change.first, call.cap_bytes), meta)
+    text, cuts = _with_lines(text, after, change.first, call.cap_bytes)
+    return Result(text, meta, cuts)
 
 
 Edit = tuple[int, int, bytes]
@@ -150,17 +151,20 @@ def _ambiguous(shown: str, content: bytes, edits: list[Edit]) -> ToolError:
     )
 
 
-def _with_lines(text: str, after: bytes, first: int, cap_bytes: int) -> str:
-    """The text, and up to 12 numbered lines of the new content around its first change, within the cap."""
+def _with_lines(text: str, after: bytes, first: int, cap_bytes: int) -> tuple[str, list[int]]:
+    """The text with up to 12 numbered lines of the new content around its first change, within the cap; its cuts."""
+    cuts: list[int] = []
     encoding = _BOMS.get(after[:2])
     content = after.decode(encoding, "replace").lstrip("\ufeff").encode() if encoding else after.removeprefix(_UTF8_BOM)
     if not content:
-        return text
+        return text, cuts
     start = max(1, first - CONTEXT_LINES)
     lines = content.removesuffix(b"\n").split(b"\n", start + SHOWN_LINES - 1)[start - 1 : start + SHOWN_LINES - 1]
     for number, line in enumerate(lines, start):
-        longer = f"{text}\n{numbered(number, shown_line(line)[0])}"
+        shown, whole = shown_line(line)
+        longer = f"{text}\n{numbered(number, shown)}"
         if len(longer.encode()) > cap_bytes:
-            return text
+            break
         text = longer
-    return text
+        cuts += [] if whole else [text.rindex(" … ["), len(text)]
+    return text, cuts
