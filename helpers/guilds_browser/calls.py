@@ -134,17 +134,22 @@ class BrowserCall:
         if late:
             await self._tell_late_tab()
         module = __import__(f"guilds_browser.tools.{self.tool}", fromlist=[self.tool])
-        try:
-            said = await self._done(getattr(module, self.tool))
-        except TimeoutError:
-            if asyncio.current_task().cancelling():  # type: ignore[union-attr]
-                raise  # the call's deadline, not a step's
-            if await self.browser.is_lost():
-                raise LostError("no answer") from None
-            self.tab = await self.browser.ensure_answering(self.tab, navigates=False)
-            raise ToolError(
-                "timeout", f"the page did not answer within {STEP_SECONDS:.0f} s of {self.tool}; {self._perhaps()}."
-            ) from None
+        for again in (self.tool in LOOKS and not navigates, False):
+            try:
+                said = await self._done(getattr(module, self.tool))
+                break
+            except TimeoutError:
+                if asyncio.current_task().cancelling():  # type: ignore[union-attr]
+                    raise  # the call's deadline, not a step's
+                if await self.browser.is_lost():
+                    raise LostError("no answer") from None
+                self.tab = await self.browser.ensure_answering(self.tab, navigates=False)
+                if not again:
+                    raise ToolError(
+                        "timeout",
+                        f"the page did not answer within {STEP_SECONDS:.0f} s of {self.tool}; {self._perhaps()}.",
+                    ) from None
+                await self.to_front()
         if await self.browser.late_tab():
             self.tab = await self.browser.current()
             self.headline = None
