@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from playwright.async_api import BrowserContext, ElementHandle, Frame, JSHandle, Page
+    from playwright.async_api import BrowserContext, CDPSession, ElementHandle, Frame, JSHandle, Page
 
 WORLD = "guilds"
 """The isolated world's name: a later process finds the world, and the refs in it, by this."""
@@ -106,7 +106,9 @@ class Document:
 class Tab:
     """A page of Chrome's, with its DevTools session."""
 
-    def __init__(self, page: Page, context: BrowserContext, session: Session, port: int, target_id: str) -> None:
+    def __init__(
+        self, page: Page, context: BrowserContext, asked: CDPSession, session: Session, port: int, target_id: str
+    ) -> None:
         self.page = page
         self.target_id = target_id
         self.session = session
@@ -114,6 +116,7 @@ class Tab:
         self.in_front = False
         self.opener: str | None = None
         self._context = context
+        self._asked = asked
         self._port = port
         self._frame_sessions: dict[str, tuple[Session, Frame]] = {}
         self._worlds: dict[tuple[int, str], str] = {}
@@ -131,7 +134,7 @@ class Tab:
             asked = await context.new_cdp_session(page)  # Playwright tells no target's id
             info = (await asked.send("Target.getTargetInfo"))["targetInfo"]
             session = await Session(port, info["targetId"]).open()
-        tab = cls(page, context, session, port, info["targetId"])
+        tab = cls(page, context, asked, session, port, info["targetId"])
         tab.opener = info.get("openerId")
         session.tell("Page.enable")  # a page that hangs answers later, or never
         return tab
@@ -140,6 +143,14 @@ class Tab:
     def is_closed(self) -> bool:
         """Whether the tab has gone; Playwright may hear of that a moment later than we do."""
         return self.session.is_closed or self.page.is_closed()
+
+    async def catch_up(self) -> None:
+        """Hear of the dialogs and file choosers that Playwright's driver knows of by now: it tells things in order."""
+        try:
+            async with asyncio.timeout(FRAME_SECONDS):
+                await self._asked.send("Target.getTargetInfo")
+        except (PlaywrightError, TimeoutError):  # the tab has gone; or Chrome hangs, which the next look finds
+            pass
 
     def close(self) -> None:
         """Let go of the sessions of a tab that is of no more use."""

@@ -93,6 +93,7 @@ class Watch:
         What was found is in the call: `navigated`, notes, and the tab that is current now.
         """
         await self._wait(seconds, lambda: self._started or self._within or self._happened())
+        await self._tab.catch_up()
         await self._wait(STEP_SECONDS, lambda: not self._call.browser.dialogs_open)
         if expects_download:
             await self._wait(DOWNLOAD_SECONDS, lambda: bool(self._call.browser.happened.downloads))
